@@ -1,0 +1,37 @@
+// The ragged batch: the one shape in which texts reach a model. Texts stand end to end without
+// padding, so that mixed lengths cost what they weigh and no pad token can leak into a result.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heed {
+
+// One text (or pair) as the model sees it.
+struct TokenIds {
+  std::vector<int64_t> ids;        // [n], special tokens included; n >= 1
+  std::vector<int64_t> segments;   // [n], 0 for the first text and its special tokens
+  std::vector<int64_t> positions;  // [n], or empty: 0..n-1
+  std::vector<uint8_t> key_mask;   // [n], 0 hides a token from attention; empty: all are seen
+
+  size_t size() const { return ids.size(); }
+};
+
+// B texts of n_0 … n_{B-1} tokens, T = sum of n_b.
+struct RaggedBatch {
+  std::vector<int64_t> ids;        // [T]
+  std::vector<int64_t> segments;   // [T]
+  std::vector<int64_t> positions;  // [T]
+  std::vector<int64_t> cu_seqlens{
+      0};                         // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
+  std::vector<uint8_t> key_mask;  // [T], or empty: all tokens are seen
+
+  size_t text_count() const { return cu_seqlens.size() - 1; }
+  size_t token_count() const { return ids.size(); }
+
+  // Appends one text. Positions default to 0..n-1.
+  void Append(const TokenIds& text);
+};
+
+}  // namespace heed
