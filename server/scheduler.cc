@@ -1,0 +1,309 @@
+#include "server/scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "model/api/error.h"
+
+namespace heed {
+namespace {
+
+constexpr absl::Duration kShortestRetryDelay = absl::Milliseconds(100);
+constexpr absl::Duration kLongestRetryDelay = absl::Seconds(10);
+// Weight of the latest batch in the smoothed throughput.
+constexpr double kThroughputWeight = 0.2;
+
+// A runner keeps to absl::Status; one that throws all the same must not take the server down.
+absl::StatusOr<RunOutput> RunGuarded(const Runner& runner, const RaggedBatch& batch) {
+  try {
+    return runner.Run(batch, Wants{});
+  } catch (const std::exception& error) {
+    return MakeError(absl::StatusCode::kInternal, "COMPUTE_FAILED",
+                     absl::StrCat("the model failed: ", error.what()));
+  } catch (...) {
+    return MakeError(absl::StatusCode::kInternal, "COMPUTE_FAILED", "the model failed");
+  }
+}
+
+absl::Status CheckShape(const RunOutput& output, size_t texts, size_t labels) {
+  const size_t expected = texts * labels;
+  if (output.logits.size() == expected && output.scores.size() == expected) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kInternal, "BAD_MODEL_OUTPUT",
+                   absl::StrCat("the model gave ", output.logits.size(), " logits and ",
+                                output.scores.size(), " scores where ", expected, " were due"),
+                   {{"logits", absl::StrCat(output.logits.size())},
+                    {"scores", absl::StrCat(output.scores.size())},
+                    {"expected", absl::StrCat(expected)}});
+}
+
+bool AllFinite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
+}
+
+std::vector<float> Row(const std::vector<float>& matrix, size_t row, size_t width) {
+  const auto begin = matrix.begin() + static_cast<std::ptrdiff_t>(row * width);
+  return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width));
+}
+
+absl::Status ExpiryError(Expiry why, absl::Duration limit) {
+  if (why == Expiry::kDeadline) {
+    return MakeError(absl::StatusCode::kDeadlineExceeded, "DEADLINE_EXCEEDED",
+                     "the client's deadline passed before the text was computed");
+  }
+  return MakeError(
+      absl::StatusCode::kUnavailable, "QUEUE_TIMEOUT",
+      absl::StrCat("the request waited longer than ", absl::FormatDuration(limit), " for compute"),
+      {{"queueTimeout", absl::FormatDuration(limit)}});
+}
+
+absl::Status CancelledError() {
+  return MakeError(absl::StatusCode::kCancelled, "CANCELLED", "the client cancelled the request");
+}
+
+}  // namespace
+
+BatchScheduler::BatchScheduler(const Runner* runner, Clock* clock, Limits limits,
+                               ModelMetrics metrics)
+    : runner_(*runner), clock_(*clock), limits_(limits), metrics_(metrics), thread_([this] {
+        Loop();
+      }) {}
+
+BatchScheduler::~BatchScheduler() { Drain(); }
+
+absl::Status BatchScheduler::Submit(Job job) {
+  auto pending = std::make_shared<Pending>();
+  pending->remaining = job.texts.size();
+  pending->result.items.resize(job.texts.size());
+  size_t tokens = 0;
+  for (const TokenIds& text : job.texts) tokens += text.size();
+  const std::shared_ptr<CancelToken> cancel = job.cancel;
+  const size_t count = job.texts.size();
+  pending->job = std::move(job);
+  if (tokens > limits_.max_queue_tokens) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument, "REQUEST_TOO_LARGE",
+        absl::StrCat("the request has ", tokens, " tokens, the limit is ",
+                     limits_.max_queue_tokens),
+        {{"tokenCount", absl::StrCat(tokens)}, {"limit", absl::StrCat(limits_.max_queue_tokens)}},
+        "inputs");
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    if (draining_) {
+      return MakeError(absl::StatusCode::kUnavailable, "DRAINING", "the server is shutting down");
+    }
+    if (queued_tokens_ + tokens > limits_.max_queue_tokens) {
+      metrics_.rejected->Increment(static_cast<double>(count));
+      return MakeError(absl::StatusCode::kResourceExhausted, "QUEUE_FULL",
+                       absl::StrCat("the queue holds ", queued_tokens_, " tokens; ", tokens,
+                                    " more would pass the limit of ", limits_.max_queue_tokens),
+                       {{"queuedTokens", absl::StrCat(queued_tokens_)},
+                        {"tokenCount", absl::StrCat(tokens)},
+                        {"limit", absl::StrCat(limits_.max_queue_tokens)},
+                        {"retryDelay", absl::FormatDuration(RetryDelay())}});
+    }
+    pending->enqueued = clock_.Now();
+    for (size_t i = 0; i < count; ++i) {
+      queue_.push_back({pending, i, pending->job.texts[i].size()});
+    }
+    queued_tokens_ += tokens;
+    woken_ = true;
+    UpdateGauges();
+  }
+  // The token outlives the job, so it must not keep the job alive.
+  if (cancel != nullptr) {
+    cancel->OnCancel([this, weak = std::weak_ptr<Pending>(pending)] {
+      if (const PendingPtr strong = weak.lock()) Cancel(strong);
+    });
+  }
+  return absl::OkStatus();
+}
+
+void BatchScheduler::Drain() {
+  {
+    absl::MutexLock lock(&mutex_);
+    draining_ = true;
+    woken_ = true;
+  }
+  absl::MutexLock lock(&join_mutex_);
+  if (thread_.joinable()) thread_.join();
+}
+
+void BatchScheduler::Cancel(const PendingPtr& pending) {
+  Finished finished;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (pending->finished) return;
+    // gRPC reports a deadline that passed as a cancellation too.
+    const bool late = pending->job.deadline <= clock_.Now();
+    Finish(pending,
+           late ? ExpiryError(Expiry::kDeadline, limits_.batch.queue_timeout) : CancelledError(),
+           std::nullopt, finished);
+    (late ? metrics_.expired_deadline : metrics_.cancelled)
+        ->Increment(static_cast<double>(Sweep()));
+    woken_ = true;
+    UpdateGauges();
+  }
+  Notify(std::move(finished));
+}
+
+void BatchScheduler::Loop() {
+  absl::Time next_look = absl::InfiniteFuture();
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      clock_.AwaitUntil(mutex_, absl::Condition(this, &BatchScheduler::Woken), next_look);
+      woken_ = false;
+      if (draining_ && queue_.empty()) return;
+    }
+    std::vector<Entry> batch;
+    Finished finished;
+    next_look = Look(batch, finished);
+    Notify(std::move(finished));
+    if (!batch.empty()) RunBatch(std::move(batch));
+    absl::MutexLock lock(&mutex_);
+    // A drain may have begun, and the queue may have run dry, since the wait.
+    if (draining_) woken_ = true;
+  }
+}
+
+absl::Time BatchScheduler::Look(std::vector<Entry>& batch, Finished& finished) {
+  absl::MutexLock lock(&mutex_);
+  std::vector<QueuedText> view;
+  view.reserve(queue_.size());
+  for (const Entry& entry : queue_) {
+    const Pending& pending = *entry.pending;
+    view.push_back({entry.tokens, pending.enqueued, pending.job.deadline, pending.started});
+  }
+  BatchLimits limits = limits_.batch;
+  // Nothing more can come, so nothing is worth waiting for.
+  if (draining_) limits.max_queue_delay = absl::ZeroDuration();
+  const BatchDecision decision = Decide(view, limits, clock_.Now());
+  for (const ExpiredText& expired : decision.expired) {
+    const PendingPtr& pending = queue_[expired.index].pending;
+    (expired.why == Expiry::kDeadline ? metrics_.expired_deadline : metrics_.expired_queue_timeout)
+        ->Increment();
+    if (!pending->finished) {
+      Finish(pending, ExpiryError(expired.why, limits.queue_timeout), std::nullopt, finished);
+    }
+  }
+  for (const size_t index : decision.take) {
+    Entry& entry = queue_[index];
+    entry.pending->started = true;
+    queued_tokens_ -= entry.tokens;
+    batch.push_back(std::move(entry));
+    entry.pending = nullptr;
+  }
+  Sweep();
+  UpdateGauges();
+  return decision.next_look;
+}
+
+void BatchScheduler::RunBatch(std::vector<Entry> batch) {
+  RaggedBatch ragged;
+  // A text is only ever read by the batch that took it, so its job needs no lock here.
+  for (const Entry& entry : batch) ragged.Append(entry.pending->job.texts[entry.item]);
+  const size_t labels = runner_.info().labels.size();
+  const absl::Time start = clock_.Now();
+  absl::StatusOr<RunOutput> output = RunGuarded(runner_, ragged);
+  const absl::Duration compute = clock_.Now() - start;
+  absl::Status status = output.status();
+  if (status.ok()) status = CheckShape(*output, batch.size(), labels);
+
+  metrics_.batch_texts->Observe(static_cast<double>(batch.size()));
+  metrics_.batch_tokens->Observe(static_cast<double>(ragged.token_count()));
+  metrics_.compute_seconds->Observe(absl::ToDoubleSeconds(compute));
+  Finished finished;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (status.ok()) {
+      metrics_.computed_texts->Increment(static_cast<double>(batch.size()));
+      metrics_.computed_tokens->Increment(static_cast<double>(ragged.token_count()));
+      if (compute > absl::ZeroDuration()) {
+        const double rate =
+            static_cast<double>(ragged.token_count()) / absl::ToDoubleSeconds(compute);
+        tokens_per_second_ =
+            tokens_per_second_ == 0
+                ? rate
+                : tokens_per_second_ + kThroughputWeight * (rate - tokens_per_second_);
+      }
+      Scatter(batch, *output, start, compute, finished);
+    } else {
+      metrics_.failed_batches->Increment();
+      for (const Entry& entry : batch) {
+        if (!entry.pending->finished) Finish(entry.pending, status, std::nullopt, finished);
+      }
+    }
+    if (Sweep() > 0) UpdateGauges();
+  }
+  Notify(std::move(finished));
+}
+
+void BatchScheduler::Scatter(const std::vector<Entry>& batch, const RunOutput& output,
+                             absl::Time start, absl::Duration compute, Finished& finished) {
+  const size_t labels = runner_.info().labels.size();
+  for (size_t row = 0; row < batch.size(); ++row) {
+    Pending& pending = *batch[row].pending;
+    ItemResult item{Row(output.logits, row, labels), Row(output.scores, row, labels),
+                    start - pending.enqueued, compute};
+    metrics_.queue_seconds->Observe(absl::ToDoubleSeconds(item.queue));
+    const bool finite = AllFinite(item.logits) && AllFinite(item.scores);
+    if (!finite) metrics_.non_finite->Increment();
+    if (pending.finished) continue;
+    if (!finite) {
+      Finish(batch[row].pending,
+             MakeError(absl::StatusCode::kInternal, "NON_FINITE",
+                       "the model's result for this text is not a finite number"),
+             batch[row].item, finished);
+      continue;
+    }
+    pending.result.items[batch[row].item] = std::move(item);
+    if (--pending.remaining == 0) {
+      Finish(batch[row].pending, absl::OkStatus(), std::nullopt, finished);
+    }
+  }
+}
+
+void BatchScheduler::Finish(const PendingPtr& pending, absl::Status status,
+                            std::optional<size_t> failed_item, Finished& finished) {
+  pending->finished = true;
+  pending->result.status = std::move(status);
+  pending->result.failed_item = failed_item;
+  finished.emplace_back(std::move(pending->job.done), std::move(pending->result));
+}
+
+size_t BatchScheduler::Sweep() {
+  size_t removed_tokens = 0;
+  const size_t removed = std::erase_if(queue_, [&](const Entry& entry) {
+    if (entry.pending == nullptr) return true;  // taken into a batch
+    if (!entry.pending->finished) return false;
+    removed_tokens += entry.tokens;
+    return true;
+  });
+  queued_tokens_ -= removed_tokens;
+  return removed;
+}
+
+void BatchScheduler::UpdateGauges() {
+  metrics_.queue_texts->Set(static_cast<double>(queue_.size()));
+  metrics_.queue_tokens->Set(static_cast<double>(queued_tokens_));
+}
+
+absl::Duration BatchScheduler::RetryDelay() const {
+  if (tokens_per_second_ == 0) return absl::Seconds(1);
+  const absl::Duration estimate =
+      absl::Seconds(static_cast<double>(queued_tokens_) / tokens_per_second_);
+  return absl::Trunc(std::clamp(estimate, kShortestRetryDelay, kLongestRetryDelay),
+                     absl::Milliseconds(1));
+}
+
+void BatchScheduler::Notify(Finished finished) {
+  for (auto& [done, result] : finished) done(std::move(result));
+}
+
+}  // namespace heed

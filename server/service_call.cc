@@ -1,0 +1,36 @@
+#include "server/service_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/api/error.h"
+
+namespace heed {
+
+Handler Instrumented(const ServiceContext& context, const std::string& method, Handler handler) {
+  return [context, method, handler = std::move(handler)](std::shared_ptr<Call> call) {
+    const absl::Time start = context.clock->Now();
+    const absl::Status entered = context.lifecycle->Enter();
+    call->finish = [context, method, start, in = entered.ok(), send = std::move(call->finish)](
+                       const absl::Status& status, grpc::ByteBuffer body) {
+      context.metrics->CountRequest(method, status.code(), context.clock->Now() - start);
+      send(status, std::move(body));
+      if (in) context.lifecycle->Leave();
+    };
+    if (!entered.ok()) {
+      call->Fail(entered);
+    } else if (call->deadline <= start) {
+      call->Fail(MakeError(absl::StatusCode::kDeadlineExceeded, "DEADLINE_EXCEEDED",
+                           "the client's deadline passed before the request was read"));
+    } else {
+      handler(std::move(call));
+    }
+  };
+}
+
+absl::Status UnimplementedMethod(const std::string& method) {
+  return MakeError(absl::StatusCode::kUnimplemented, "METHOD_NOT_IMPLEMENTED",
+                   absl::StrCat("this server does not implement ", method), {{"method", method}});
+}
+
+}  // namespace heed

@@ -1,0 +1,17 @@
+// The RPCs this server implements. What is not in the map answers UNIMPLEMENTED.
+#pragma once
+
+#include "server/service_call.h"
+
+namespace heed {
+
+// heed.v1.ClassificationService: Classify.
+void AddClassificationHandlers(const ServiceContext& context, HandlerMap& handlers);
+
+// heed.v1.ModelService: ListModels, GetModel, Tokenize.
+void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers);
+
+// Both, each handler inside Instrumented.
+HandlerMap MakeHandlers(const ServiceContext& context);
+
+}  // namespace heed

@@ -1,0 +1,167 @@
+// ClassificationService over real gRPC: results, and the status and details of each bad request.
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/server/service_fixture.h"
+
+namespace heed {
+namespace {
+
+class ServiceClassificationTest : public ServiceFixture {};
+
+TEST_F(ServiceClassificationTest, ClassifiesManyTextsInOrder) {
+  v1::ClassifyRequest request = Request({"ab", "", "abc de"});
+  request.set_return_logits(true);
+  v1::ClassifyResponse response;
+  ASSERT_TRUE(Classify(request, response).ok());
+  EXPECT_EQ(response.model_name(), "plain");
+  EXPECT_EQ(response.model_version(), "v1");
+  ASSERT_EQ(response.results_size(), 3);
+  // Ids: [CLS] = 1, [SEP] = 2, a word is its length + 10.
+  EXPECT_EQ(response.results(0).logits(1), 1 + 12 + 2);
+  EXPECT_EQ(response.results(1).logits(1), 1 + 2);
+  EXPECT_EQ(response.results(2).logits(1), 1 + 13 + 12 + 2);
+  EXPECT_EQ(response.results(0).labels(0).label(), "yes");
+  EXPECT_EQ(response.results(0).labels(0).score(), 15.0f / 16);
+  EXPECT_EQ(response.results(1).usage().token_count(), 2u);
+  EXPECT_EQ(response.results(2).usage().chunk_count(), 1u);
+  EXPECT_TRUE(response.results(0).timing().has_tokenize());
+  EXPECT_TRUE(response.results(0).timing().has_queue());
+  EXPECT_TRUE(response.results(0).timing().has_compute());
+  EXPECT_TRUE(response.results(0).timing().has_serialize());
+}
+
+TEST_F(ServiceClassificationTest, TopKKeepsTheBest) {
+  v1::ClassifyRequest request = Request({"ab"});
+  request.set_top_k(1);
+  v1::ClassifyResponse response;
+  ASSERT_TRUE(Classify(request, response).ok());
+  ASSERT_EQ(response.results(0).labels_size(), 1);
+  EXPECT_EQ(response.results(0).labels(0).label(), "yes");
+  EXPECT_EQ(response.results(0).logits_size(), 0);
+}
+
+TEST_F(ServiceClassificationTest, PairsOnlyWhereTheModelTakesThem) {
+  v1::ClassifyRequest request = Request({"ab", "a"});
+  request.mutable_inputs(1)->set_text_pair("c");
+  Error error = ClassifyError(request);
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "PAIR_NOT_SUPPORTED");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs[1].text_pair"}));
+  request.mutable_model()->set_name("pairs");
+  v1::ClassifyResponse response;
+  ASSERT_TRUE(Classify(request, response).ok());
+  EXPECT_EQ(response.results(1).usage().token_count(), 5u);
+}
+
+TEST_F(ServiceClassificationTest, InvalidUtf8NamesTheField) {
+  const Error error = Read(CallRaw(kClassify, std::string("\x12\x04\x0a\x02\xF0\x80")));
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "INVALID_UTF8");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs[0].text"}));
+}
+
+TEST_F(ServiceClassificationTest, GarbageIsInvalid) {
+  const Error error = Read(CallRaw(kClassify, "\xFF\xFF\xFF"));
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "MALFORMED_REQUEST");
+}
+
+TEST_F(ServiceClassificationTest, EmptyListIsInvalid) {
+  const Error error = ClassifyError(v1::ClassifyRequest());
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "EMPTY_INPUTS");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs"}));
+}
+
+TEST_F(ServiceClassificationTest, TenThousandTextsAreTooMany) {
+  const Error error = ClassifyError(Request(std::vector<std::string>(10000, "a")));
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "TOO_MANY_INPUTS");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs"}));
+  EXPECT_EQ(error.metadata.at("limit"), "4096");
+  EXPECT_EQ(error.metadata.at("count"), "10000");
+}
+
+TEST_F(ServiceClassificationTest, HugeWordIsOneTokenAndHugerIsInvalid) {
+  v1::ClassifyResponse response;
+  ASSERT_TRUE(Classify(Request({std::string(1 << 20, 'a')}), response).ok());
+  EXPECT_EQ(response.results(0).usage().token_count(), 3u);
+  const Error error = ClassifyError(Request({"a", std::string((1 << 20) + 1, 'a')}));
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "TEXT_TOO_LARGE");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs[1].text"}));
+}
+
+TEST_F(ServiceClassificationTest, LongTextIsAnErrorUnlessTruncated) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "a ";
+  v1::ClassifyRequest request = Request({"a", text, text});
+  const Error error = ClassifyError(request);
+  EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(error.reason, "TOO_MANY_TOKENS");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs[1].text", "inputs[2].text"}));
+  EXPECT_EQ(error.metadata.at("limit"), "16");
+  request = Request({text});
+  request.set_long_text_policy(v1::LONG_TEXT_POLICY_TRUNCATE);
+  v1::ClassifyResponse response;
+  ASSERT_TRUE(Classify(request, response).ok());
+  EXPECT_TRUE(response.results(0).usage().truncated());
+  EXPECT_EQ(response.results(0).usage().token_count(), 16u);
+  EXPECT_EQ(response.results(0).usage().original_token_count(), 22u);
+}
+
+TEST_F(ServiceClassificationTest, UnknownModelOrVersionIsNotFound) {
+  v1::ClassifyRequest request = Request({"a"});
+  request.mutable_model()->set_name("nobody");
+  Error error = ClassifyError(request);
+  EXPECT_EQ(error.code, grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(error.reason, "MODEL_NOT_FOUND");
+  EXPECT_EQ(error.metadata.at("model"), "nobody");
+  request.mutable_model()->set_name("plain");
+  request.mutable_model()->set_version("v0");
+  error = ClassifyError(request);
+  EXPECT_EQ(error.code, grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(error.reason, "MODEL_VERSION_NOT_FOUND");
+}
+
+TEST_F(ServiceClassificationTest, OptionsOfLaterVersionsAreRefusedByName) {
+  std::vector<std::pair<std::string, v1::ClassifyRequest>> cases(4, {"", Request({"a"})});
+  cases[0].first = "importance";
+  cases[0].second.set_importance(v1::IMPORTANCE_ROLLOUT_CLS);
+  cases[1].first = "position_override";
+  cases[1].second.mutable_position_override()->set_offset(3);
+  cases[2].first = "position_override";
+  cases[2].second.mutable_position_override();
+  cases[3].first = "long_text_policy";
+  cases[3].second.set_long_text_policy(v1::LONG_TEXT_POLICY_CHUNK);
+  for (const auto& [field, request] : cases) {
+    const Error error = ClassifyError(request);
+    EXPECT_EQ(error.code, grpc::StatusCode::UNIMPLEMENTED) << field;
+    EXPECT_EQ(error.metadata.at("field"), field);
+  }
+  v1::ClassifyRequest request = Request({"a"});
+  request.set_long_text_policy(static_cast<v1::LongTextPolicy>(77));
+  EXPECT_EQ(ClassifyError(request).fields, std::vector<std::string>({"long_text_policy"}));
+  request = Request({"a"});
+  request.set_importance(static_cast<v1::Importance>(77));
+  EXPECT_EQ(ClassifyError(request).code, grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(ServiceClassificationTest, NonFiniteResultNamesItsText) {
+  plain_->SetBehaviour([](const RaggedBatch& batch) -> absl::StatusOr<RunOutput> {
+    RunOutput output = FakeRunner::Compute(batch);
+    output.scores.back() = std::nanf("");
+    return output;
+  });
+  const Error error = ClassifyError(Request({"a", "b"}));
+  EXPECT_EQ(error.code, grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(error.reason, "NON_FINITE");
+  EXPECT_EQ(error.metadata.at("field"), "inputs[1]");
+}
+
+}  // namespace
+}  // namespace heed
