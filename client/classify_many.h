@@ -28,7 +28,7 @@ class InputSource {
 };
 
 struct SplitOptions {
-  // Most texts of one call; servers take 256 by default.
+  // Most texts of one call; servers take 4,096 by default (--max-texts-per-request).
   size_t texts_per_call = 256;
   // A call with this many bytes of text takes no further one.
   size_t bytes_per_call = size_t{1} << 20;

@@ -38,7 +38,7 @@ install_libtorch() {
   for name in "${pins[@]}"; do fetch_pin "$name" "$work"; done
   say "unpacking LibTorch into $folder"
   unzip -q "$work"/torch-*.whl 'torch/include/*' torch/lib/libc10.so torch/lib/libtorch_cpu.so \
-    torch/lib/libgomp.so.1 'torch-*.dist-info/licenses/*' -d "$work"
+    torch/lib/libgomp.so.1 'torch-*.dist-info/licenses/*' -x 'torch/include/google/*' -d "$work"
   unzip -q -j "$work"/nvidia_cuda_runtime-*.whl 'nvidia/cu13/lib/libcudart.so.13' -d "$work/torch/lib"
   unzip -q -j "$work"/nvidia_cuda_cupti-*.whl 'nvidia/cu13/lib/libcupti.so.13' -d "$work/torch/lib"
   mv "$work"/torch-*.dist-info/licenses "$work/torch/licenses"

@@ -1,6 +1,5 @@
 #include "server/service_decode.h"
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "model/api/error.h"
+#include "model/api/utf8.h"
 #include "server/convert_status.h"
 
 namespace heed {
@@ -49,7 +49,8 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& descriptor,
       if (!FindBadStrings(field.length_delimited(), *known->message_type(), path + ".", errors)) {
         return false;
       }
-    } else if (known->type() == FieldDescriptor::TYPE_STRING && !IsUtf8(field.length_delimited())) {
+    } else if (known->type() == FieldDescriptor::TYPE_STRING && 
+               FindInvalidUtf8(field.length_delimited()).has_value()) {
       errors.push_back(MakeError(absl::StatusCode::kInvalidArgument, "INVALID_UTF8",
                                  absl::StrCat(path, " is not valid UTF-8"), {}, path));
     }
@@ -58,25 +59,6 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& descriptor,
 }
 
 }  // namespace
-
-bool IsUtf8(absl::string_view bytes) {
-  const auto* p = reinterpret_cast<const unsigned char*>(bytes.data());
-  const auto* const end = p + bytes.size();
-  while (p < end) {
-    const unsigned char lead = *p++;
-    if (lead < 0x80) continue;
-    const int follow = lead >= 0xF0 ? 3 : lead >= 0xE0 ? 2 : 1;
-    if (lead < 0xC2 || lead > 0xF4 || end - p < follow) return false;
-    uint32_t code = lead & (0x3F >> follow);
-    for (int i = 0; i < follow; ++i) {
-      if ((*p & 0xC0) != 0x80) return false;
-      code = (code << 6) | (*p++ & 0x3F);
-    }
-    if ((follow == 2 && code < 0x800) || (follow == 3 && code < 0x10000)) return false;
-    if ((code >= 0xD800 && code <= 0xDFFF) || code > 0x10FFFF) return false;
-  }
-  return true;
-}
 
 absl::Status Decode(grpc::ByteBuffer& buffer, google::protobuf::Message& message) {
   // An empty message may come as a buffer without slices.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "google/protobuf/message.h"
 #include "grpcpp/support/byte_buffer.h"
 
@@ -15,8 +14,5 @@ absl::Status Decode(grpc::ByteBuffer& buffer, google::protobuf::Message& message
 
 // `message` as bytes to send.
 grpc::ByteBuffer Encode(const google::protobuf::Message& message);
-
-// Whether `bytes` are UTF-8: no overlong form, no surrogate, nothing above U+10FFFF.
-bool IsUtf8(absl::string_view bytes);
 
 }  // namespace heed

@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Golden, ParityTest,
                                          "bert_one_label_unset", "bert_act_eps",
                                          "bert_legacy_names", "bert_extra_tensors", "bert_sharded",
                                          "bert_bf16_file"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& param_info) { return std::string(param_info.param); });
 
 }  // namespace
 }  // namespace heed

@@ -7,7 +7,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "gtest/gtest.h"
 #include "model/api/error.h"
-#include "server/service_decode.h"
+#include "model/api/utf8.h"
 
 namespace heed {
 namespace {
@@ -80,7 +80,7 @@ TEST(ConvertStatusTest, LargestErrorFitsIntoTrailingMetadata) {
   google::rpc::Status rpc;
   ASSERT_TRUE(rpc.ParseFromString(status.error_details()));
   EXPECT_EQ(Details<google::rpc::BadRequest>(rpc).at(0).field_violations_size(), 16);
-  EXPECT_TRUE(IsUtf8(status.error_message()));
+  EXPECT_EQ(FindInvalidUtf8(status.error_message()), std::nullopt);
   // base64 makes 4 bytes of 3.
   EXPECT_LT(status.error_details().size() * 4 / 3 + status.error_message().size(), 8000u);
 }
