@@ -43,7 +43,7 @@ SOURCES = {'.h', '.cc', '.inc'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Header names of C++ itself have neither folder nor suffix; those of the system are listed.
 SYSTEM = re.compile(r'[a-z_0-9]+$|(sys|linux)/\w+\.h$|'
-                    r'(unistd|fcntl|locale|wchar|langinfo|sched|dlfcn|errno|signal|pthread|poll|termios)\.h$')
+                    r'(unistd|stddef|stdint|fcntl|locale|wchar|langinfo|sched|dlfcn|errno|signal|pthread|poll|termios)\.h$')
 
 
 def allowed(path, header, rules=RULES):

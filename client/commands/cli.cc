@@ -48,14 +48,31 @@ Examples:
   heed classify --pair "A man sleeps." "A man is awake." --model nli
   heed classify --file - --jsonl --json < pairs.jsonl)";
 
-// CLI11 reads "[a, b]" as a list and "" and "%%" as separators, but a text is a text: each argument
-// that does not start an option is marked before CLI11 sees it, and unmarked behind.
+// CLI11 reads "[a, b]" as a list and "" and "%%" as separators, but a text is a text: such an
+// argument, and each behind "--", is marked before CLI11 sees it, and unmarked afterwards.
 constexpr char kMark = '\x02';
 
-std::string Protect(absl::string_view argument) {
-  const bool special = argument.empty() || argument.front() == '[' || argument.front() == '{' ||
-                       argument.front() == '%' || argument.front() == kMark;
-  return special ? absl::StrCat(std::string(1, kMark), argument) : std::string(argument);
+bool LooksLikeSyntax(absl::string_view argument) {
+  return argument.empty() || argument.front() == '[' || argument.front() == '{' ||
+         argument.front() == '%' || argument.front() == kMark;
+}
+
+// The arguments, last first, as CLI11 takes them.
+std::vector<std::string> Protect(int argc, const char* const* argv) {
+  std::vector<std::string> arguments;
+  bool all_texts = false;
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view argument = argv[i];
+    if (!all_texts && argument == "--") {
+      all_texts = true;
+    } else if (all_texts || LooksLikeSyntax(argument)) {
+      arguments.push_back(absl::StrCat(std::string(1, kMark), argument));
+    } else {
+      arguments.emplace_back(argument);
+    }
+  }
+  std::reverse(arguments.begin(), arguments.end());
+  return arguments;
 }
 
 void Unprotect(std::string* argument) {
@@ -236,11 +253,8 @@ int RunCli(int argc, const char* const* argv, Io& io) {
   CLI::App app(kAbout, "heed");
   AddGlobalFlags(&app, &flags);
   const Commands commands = AddCommands(&app, &flags);
-  std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) arguments.push_back(Protect(argv[i]));
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
-    app.parse(std::move(arguments));
+    app.parse(Protect(argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       app.exit(error, *io.out, *io.err);

@@ -218,7 +218,7 @@ TEST_F(HeedProcessTest, FitsTheTerminalAndUsesColours) {
       RunHeed({"classify", text}, {.environment = environment_, .stdout_columns = 60});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("\x1b[1mLABEL"));
-  EXPECT_THAT(outcome.out, HasSubstr("good xxxxxxxxxxxxxxxxxxxxxxxxx…\r\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("good xxxxxxxxxxxxxxxxxxxxxxxx…\r\n"));
 }
 
 TEST_F(HeedProcessTest, NoColorTurnsColoursOff) {

@@ -88,12 +88,16 @@ TEST_F(OptionsTest, ConfigFileMayComeFromTheEnvironment) {
 TEST_F(OptionsTest, ModelsByNameOrFolder) {
   environment_ = {{"HEED_MODEL", "unused=/x"}};
   const ParsedOptions parsed =
-      Parse({"--model", "first=/models/one", "--model", "/models/two/", "--model=x/y=z"});
+      Parse({"--model", "first=/models/one", "--model", "/models/two/", "--model=a=b/three"});
   ASSERT_FALSE(parsed.exit_code) << parsed.text;
   ASSERT_EQ(parsed.options.models.size(), 3u);
   EXPECT_EQ(parsed.options.models[0].name, "first");
   EXPECT_EQ(parsed.options.models[0].path, "/models/one");
   EXPECT_EQ(parsed.options.models[1].name, "two");
+  EXPECT_EQ(parsed.options.models[2].name, "a");
+  EXPECT_EQ(parsed.options.models[2].path, "b/three");
+  // Not a name before the sign: a path whose last part must then be a name.
+  EXPECT_EQ(Parse({"--model", "x/y=z"}).exit_code, 2);
 }
 
 TEST_F(OptionsTest, SeveralModelsInOneVariable) {

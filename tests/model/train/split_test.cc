@@ -26,7 +26,7 @@ TEST(SplitTest, IsFrozen) {
         break;
     }
   }
-  EXPECT_EQ(splits, "FROZEN");
+  EXPECT_EQ(splits, "tttxtxttttttxtxxttttxtvttvttttttvtttxxvt");
 }
 
 TEST(SplitTest, IsEightyTenTen) {
