@@ -16,25 +16,28 @@
 namespace heed {
 namespace {
 
-// A job's answer, once it is there.
+// A job's answer, once it is there. The callback may outlive the object.
 class Answer {
  public:
   std::function<void(JobResult)> Callback() {
-    return [this](JobResult result) {
-      result_ = std::move(result);
-      done_.Notify();
+    return [state = state_](JobResult result) {
+      state->result = std::move(result);
+      state->done.Notify();
     };
   }
   const JobResult& Get() {
-    done_.WaitForNotification();
-    return result_;
+    state_->done.WaitForNotification();
+    return state_->result;
   }
-  bool HasArrived() const { return done_.HasBeenNotified(); }
+  bool HasArrived() const { return state_->done.HasBeenNotified(); }
   std::string Reason() { return GetErrorDetail(Get().status).reason; }
 
  private:
-  absl::Notification done_;
-  JobResult result_;
+  struct State {
+    absl::Notification done;
+    JobResult result;
+  };
+  const std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 class SchedulerTest : public testing::Test {
