@@ -58,7 +58,7 @@ Json Shortest(float value) {
 }
 
 double Seconds(const google::protobuf::Duration& duration) {
-  return static_cast<double>(duration.seconds()) + static_cast<double>(duration.nanos()) * 1e-9;
+  return static_cast<double>(duration.seconds()) + static_cast<double>(duration.nanos()) / 1e9;
 }
 
 Json UsageJson(const v1::TokenUsage& usage) {
