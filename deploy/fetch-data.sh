@@ -8,8 +8,7 @@ command -v python3 >/dev/null || die "run deploy/install-deps.sh first"
 folder="$THIRD_PARTY/snippets"
 if ! up_to_date "$folder" vadersentiment; then
   mkdir -p "$THIRD_PARTY"
-  work="$(mktemp -d "$THIRD_PARTY/.snippets.XXXXXX")"
-  trap 'rm -rf "$work"' EXIT
+  new_work "$THIRD_PARTY/.snippets"
   fetch_pin vadersentiment "$work" sdist
   tar -xzf "$work"/vader*.tar.gz -C "$work" --strip-components=1
   mkdir "$work/snippets"

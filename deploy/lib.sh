@@ -12,6 +12,15 @@ die() {
   exit 1
 }
 
+# new_work PREFIX: makes a folder PREFIX.XXXXXX, removed when the script ends, and sets `work` to it.
+# Beside its target, so that a finished part moves into place in one step.
+work_folders=()
+new_work() {
+  work="$(mktemp -d "$1.XXXXXX")"
+  work_folders+=("$work")
+}
+trap '[ ${#work_folders[@]} -eq 0 ] || rm -rf "${work_folders[@]}"' EXIT
+
 # Runs a command as root, directly or by sudo.
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
