@@ -49,7 +49,7 @@ bool FindBadStrings(const std::string& bytes, const Descriptor& descriptor,
       if (!FindBadStrings(field.length_delimited(), *known->message_type(), path + ".", errors)) {
         return false;
       }
-    } else if (known->type() == FieldDescriptor::TYPE_STRING && 
+    } else if (known->type() == FieldDescriptor::TYPE_STRING &&
                FindInvalidUtf8(field.length_delimited()).has_value()) {
       errors.push_back(MakeError(absl::StatusCode::kInvalidArgument, "INVALID_UTF8",
                                  absl::StrCat(path, " is not valid UTF-8"), {}, path));

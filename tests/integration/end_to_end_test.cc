@@ -21,9 +21,9 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AnyOf;
+using testing::CommandResult;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using testing::CommandResult;
 using testing::RunShell;
 using testing::ServerProcess;
 
@@ -64,11 +64,10 @@ class EndToEndTest : public ::testing::Test {
 ServerProcess* EndToEndTest::server_ = nullptr;
 
 TEST_F(EndToEndTest, TheClientGetsTheRightAnswers) {
-  const CommandResult result = Heed(
-      "classify --json 'A warm, funny film that I loved.' 'Dull, lazy and badly acted.'");
+  const CommandResult result =
+      Heed("classify --json 'A warm, funny film that I loved.' 'Dull, lazy and badly acted.'");
   ASSERT_EQ(result.exit_code, 0) << result.output;
-  const std::vector<std::string> lines =
-      absl::StrSplit(result.output, '\n', absl::SkipEmpty());
+  const std::vector<std::string> lines = absl::StrSplit(result.output, '\n', absl::SkipEmpty());
   ASSERT_EQ(lines.size(), 2u) << result.output;
   const json good = json::parse(lines[0]);
   const json bad = json::parse(lines[1]);
@@ -126,9 +125,8 @@ TEST_F(EndToEndTest, ExitCodesTellWhatWentWrong) {
 
 TEST_F(EndToEndTest, GrpcurlListsDescribesAndCalls) {
   const CommandResult list = Grpcurl("", "list");
-  for (const char* service :
-       {"heed.v1.ClassificationService", "heed.v1.ModelService", "heed.v1.AttentionService",
-        "grpc.health.v1.Health"}) {
+  for (const char* service : {"heed.v1.ClassificationService", "heed.v1.ModelService",
+                              "heed.v1.AttentionService", "grpc.health.v1.Health"}) {
     EXPECT_THAT(list.output, HasSubstr(service));
   }
   EXPECT_THAT(Grpcurl("", "describe grpc.health.v1.Health").output, HasSubstr("rpc Check"));
@@ -153,8 +151,8 @@ TEST_F(EndToEndTest, GrpcurlSeesErrorsWithDetails) {
 }
 
 TEST_F(EndToEndTest, HealthPerService) {
-  for (const char* service : {"", "liveness", "readiness", "heed.v1.ClassificationService",
-                              "heed.v1.ModelService"}) {
+  for (const char* service :
+       {"", "liveness", "readiness", "heed.v1.ClassificationService", "heed.v1.ModelService"}) {
     EXPECT_THAT(Grpcurl(absl::StrCat("-d '{\"service\": \"", service, "\"}'"),
                         "grpc.health.v1.Health/Check")
                     .output,
@@ -183,9 +181,8 @@ TEST_F(EndToEndTest, ManyClientsAtOnceEachGetTheirOwnAnswer) {
       for (int i = 0; i < 10; ++i) {
         const size_t which = static_cast<size_t>(t + i) % texts.size();
         const auto response = client->Classify(RequestOf(texts[which]));
-        const bool right =
-            response.ok() &&
-            std::abs(response->results(0).labels(0).score() - expected[which]) < 1e-4F;
+        const bool right = response.ok() && std::abs(response->results(0).labels(0).score() -
+                                                     expected[which]) < 1e-4F;
         if (!right) ++wrong;
       }
     });
@@ -231,8 +228,8 @@ TEST(LifecycleTest, AClientThatRetriesOutlivesAKilledServer) {
   server->Signal(SIGKILL);
   EXPECT_EQ(server->Wait(), -SIGKILL);
   const auto refused = client->Classify(RequestOf("a"), {.deadline = absl::Seconds(2)});
-  EXPECT_THAT(refused.status().code(), AnyOf(absl::StatusCode::kUnavailable,
-                                             absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(refused.status().code(),
+              AnyOf(absl::StatusCode::kUnavailable, absl::StatusCode::kDeadlineExceeded));
   server = ServerProcess::Start({kTiny, listen});
   ASSERT_NE(server, nullptr);
   absl::Status status = absl::UnknownError("not tried");
@@ -263,16 +260,16 @@ TEST(LifecycleTest, DrainAnswersWhatWasAccepted) {
 TEST(LifecycleTest, TwoServersDoNotShareAPort) {
   const auto first = ServerProcess::Start({kTiny});
   ASSERT_NE(first, nullptr);
-  const CommandResult second = RunShell(absl::StrCat(
-      HEED_SERVER_PROGRAM, " ", kTiny, " --listen ", first->address(), " --metrics-listen off"));
+  const CommandResult second = RunShell(absl::StrCat(HEED_SERVER_PROGRAM, " ", kTiny, " --listen ",
+                                                     first->address(), " --metrics-listen off"));
   EXPECT_EQ(second.exit_code, 1);
   EXPECT_THAT(second.output, HasSubstr("cannot listen on " + first->address()));
 }
 
 TEST(StartUpTest, SaysWhatIsWrongAndEnds) {
   const auto start = [](const std::string& arguments) {
-    return RunShell(absl::StrCat(HEED_SERVER_PROGRAM,
-                                 " --listen 127.0.0.1:0 --metrics-listen off ", arguments));
+    return RunShell(absl::StrCat(HEED_SERVER_PROGRAM, " --listen 127.0.0.1:0 --metrics-listen off ",
+                                 arguments));
   };
   const CommandResult missing = start("--model x=/nonexistent");
   EXPECT_EQ(missing.exit_code, 1);
