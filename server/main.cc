@@ -139,11 +139,15 @@ int Serve(const Options& options, const Signals& signals) {
   Lifecycle lifecycle(&clock);
   ThreadPool pool(kPoolThreads, kPoolBytes);  // outlives the schedulers, which hand it replies
   ModelRegistry registry;
-  const ServiceContext context{&clock,     &metrics,
-                               &lifecycle, &registry,
-                               &pool,      {options.max_texts_per_request, options.max_text_bytes}};
+  const ServiceContext context{
+      &clock,
+      &metrics,
+      &lifecycle,
+      &registry,
+      &pool,
+      {options.max_texts_per_request, options.max_text_bytes, options.max_message_bytes}};
 
-  auto server = RpcServer::Start({options.listen, options.max_message_bytes}, context);
+  auto server = RpcServer::Start({options.listen}, context);
   if (!server.ok()) return Fail(server.status());
   std::unique_ptr<MetricsEndpoint> endpoint;
   if (!options.metrics_listen.empty()) {

@@ -6,6 +6,16 @@
 #include "model/api/error.h"
 
 namespace heed {
+namespace {
+
+absl::Status MessageTooLarge(size_t bytes, size_t limit) {
+  return MakeError(absl::StatusCode::kInvalidArgument, "MESSAGE_TOO_LARGE",
+                   absl::StrCat("the request has ", bytes, " bytes, the limit is ", limit,
+                                "; send its inputs in several calls"),
+                   {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(limit)}}, "inputs");
+}
+
+}  // namespace
 
 Handler Instrumented(const ServiceContext& context, const std::string& method, Handler handler) {
   return [context, method, handler = std::move(handler)](std::shared_ptr<Call> call) {
@@ -22,6 +32,8 @@ Handler Instrumented(const ServiceContext& context, const std::string& method, H
     } else if (call->deadline <= start) {
       call->Fail(MakeError(absl::StatusCode::kDeadlineExceeded, "DEADLINE_EXCEEDED",
                            "the client's deadline passed before the request was read"));
+    } else if (call->request.Length() > context.limits.max_message_bytes) {
+      call->Fail(MessageTooLarge(call->request.Length(), context.limits.max_message_bytes));
     } else {
       handler(std::move(call));
     }

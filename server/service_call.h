@@ -22,6 +22,7 @@ namespace heed {
 struct RequestLimits {
   size_t max_texts = 4096;
   size_t max_text_bytes = size_t{2} << 20;
+  size_t max_message_bytes = size_t{16} << 20;
 };
 
 // What handlers work with. All of it outlives the RPC server.
@@ -51,7 +52,7 @@ using Handler = std::function<void(std::shared_ptr<Call>)>;
 using HandlerMap = std::map<std::string, Handler>;
 
 // The one wrapper around every handler: lets the call in or refuses it (loading, draining, its
-// deadline passed), and times and counts it whatever its outcome.
+// deadline passed, its request too large), and times and counts it whatever its outcome.
 Handler Instrumented(const ServiceContext& context, const std::string& method, Handler handler);
 
 // Answers UNIMPLEMENTED, naming the method.

@@ -1,6 +1,8 @@
 #include "server/service_server.h"
 
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,8 +29,11 @@ void EnableHealthAndReflection() {
   grpc::health::v1::HealthCheckRequest::descriptor();
 }
 
-void SetChannelArguments(const RpcServerOptions& options, grpc::ServerBuilder& builder) {
-  builder.SetMaxReceiveMessageSize(static_cast<int>(options.max_message_bytes));
+// gRPC refuses without details what is too large for it; what is a little too large for us is read,
+// so that the answer can name the limit.
+void SetChannelArguments(const RequestLimits& limits, grpc::ServerBuilder& builder) {
+  constexpr size_t kMost = std::numeric_limits<int>::max();
+  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min(kMost, 2 * limits.max_message_bytes)));
   // Two servers on one port would share its connections silently.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -44,7 +49,7 @@ absl::StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptio
   std::unique_ptr<RpcServer> server(new RpcServer);
   const HandlerMap handlers = MakeHandlers(context);
   grpc::ServerBuilder builder;
-  SetChannelArguments(options, builder);
+  SetChannelArguments(context.limits, builder);
   server->health_names_ = {"", "readiness"};
   for (const auto* descriptor : ServiceDescriptors()) {
     server->services_.push_back(std::make_unique<CallbackService>(*descriptor, context, handlers));

@@ -15,7 +15,6 @@ namespace heed {
 
 struct RpcServerOptions {
   std::string listen = "127.0.0.1:0";
-  size_t max_message_bytes = size_t{16} << 20;
 };
 
 class RpcServer {

@@ -164,6 +164,14 @@ TEST_F(BadInputTest, TextBeyondTheByteLimit) {
   EXPECT_EQ(GetRpcErrorDetails(status).metadata["limit"], "2097152");
 }
 
+TEST_F(BadInputTest, RequestBeyondTheMessageLimit) {
+  v1::ClassifyRequest request;
+  for (int i = 0; i < 17; ++i) request.add_inputs()->set_text(std::string(1 << 20, 'x'));
+  const absl::Status status = Classify(request);
+  ExpectError(status, absl::StatusCode::kInvalidArgument, "MESSAGE_TOO_LARGE", "inputs");
+  EXPECT_EQ(GetRpcErrorDetails(status).metadata["limit"], "16777216");
+}
+
 TEST_F(BadInputTest, TooManyTokensUnlessTruncationIsAllowed) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "film ";
