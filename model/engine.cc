@@ -91,7 +91,7 @@ ModelInfo DescribeModel(const Pretrained& pretrained) {
   info.head_count = config.head_count;
   info.hidden_size = config.hidden_size;
   info.vocab_size = config.vocab_size;
-  info.max_tokens = pretrained.encoder.max_tokens();
+  info.max_tokens = pretrained.max_tokens;
   info.labels = config.labels;
   info.task = config.task;
   info.score_function = config.score_function;

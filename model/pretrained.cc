@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "model/tokenizer/hf_tokenizer.h"
+#include "model/tokenizer/tokenizer_files.h"
 
 namespace heed {
 
@@ -19,14 +20,19 @@ absl::StatusOr<Pretrained> OpenPretrained(const std::string& path, ConfigPurpose
   if (!encoder.ok()) return encoder.status();
 
   HfTokenizerOptions options;
+  const auto max_length = ReadModelMaxLength(path);
+  if (!max_length.ok()) return max_length.status();
   options.max_tokens = encoder->max_tokens();
+  if (*max_length > 0 && (options.max_tokens == 0 || *max_length < options.max_tokens)) {
+    options.max_tokens = *max_length;
+  }
   options.accepts_pairs = config->segment_count >= 2;
   options.vocab_size = config->vocab_size;
   options.segment_count = config->segment_count;
   auto tokenizer = LoadHfTokenizer(path, options);
   if (!tokenizer.ok()) return tokenizer.status();
-  return Pretrained{*std::move(config), *std::move(checkpoint), *std::move(weights),
-                    *std::move(encoder), *std::move(tokenizer)};
+  return Pretrained{*std::move(config),  *std::move(checkpoint), *std::move(weights),
+                    *std::move(encoder), *std::move(tokenizer),  options.max_tokens};
 }
 
 }  // namespace heed

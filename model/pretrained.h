@@ -19,6 +19,9 @@ struct Pretrained {
   WeightMap weights;  // views into `checkpoint`
   Encoder encoder;
   std::shared_ptr<const Tokenizer> tokenizer;
+  // Tokens of one text: the smaller of what the encoder has positions for and the tokenizer's
+  // model_max_length; 0: no limit.
+  int64_t max_tokens = 0;
 };
 
 // Opens the folder at `path`. Errors as for LoadModel (model/engine.h); LibTorch may throw.

@@ -119,6 +119,7 @@ int Drain(const Options& options, Clock& clock, Lifecycle& lifecycle, ModelRegis
   spdlog::info("draining, at most {}", absl::FormatDuration(options.drain_timeout));
   server.SetHealth(false);
   lifecycle.SetDraining();
+  registry.StopWaiting();
   if (!lifecycle.AwaitIdle(clock.Now() + options.drain_timeout)) {
     spdlog::error("requests were still running after {}",
                   absl::FormatDuration(options.drain_timeout));
@@ -172,13 +173,25 @@ int Serve(const Options& options, const Signals& signals) {
   return Drain(options, clock, lifecycle, registry, **server);
 }
 
+// Runs before the initialisers of the shared libraries, which take a tenth of a second: the first
+// process of a container would lose a SIGTERM that comes before someone waits for it.
+void BlockSignalsEarly(int, char**, char**) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+__attribute__((section(".preinit_array"),
+               used)) void (*const block_signals_early)(int, char**, char**) = BlockSignalsEarly;
+
 int Main(int argc, char** argv) {
+  const Signals signals;
   const ParsedOptions parsed = ParseOptions(argc, argv);
   if (parsed.exit_code) {
     (*parsed.exit_code == 0 ? std::cout : std::cerr) << parsed.text << std::flush;
     return *parsed.exit_code;
   }
-  const Signals signals;
   SetUpLogging(parsed.options.log_level, parsed.options.log_format);
   google::protobuf::SetLogHandler(QuietProtobuf);
   spdlog::info("heed-server with LibTorch {}", LibTorchVersion());

@@ -124,10 +124,17 @@ absl::Status BatchScheduler::Submit(Job job) {
   return absl::OkStatus();
 }
 
+void BatchScheduler::StopWaiting() {
+  absl::MutexLock lock(&mutex_);
+  hurrying_ = true;
+  woken_ = true;
+}
+
 void BatchScheduler::Drain() {
   {
     absl::MutexLock lock(&mutex_);
     draining_ = true;
+    hurrying_ = true;
     woken_ = true;
   }
   absl::MutexLock lock(&join_mutex_);
@@ -181,8 +188,8 @@ absl::Time BatchScheduler::Look(std::vector<Entry>& batch, Finished& finished) {
     view.push_back({entry.tokens, pending.enqueued, pending.job.deadline, pending.started});
   }
   BatchLimits limits = limits_.batch;
-  // Nothing more can come, so nothing is worth waiting for.
-  if (draining_) limits.max_queue_delay = absl::ZeroDuration();
+  // Little or nothing more will come, so nothing is worth waiting for.
+  if (hurrying_) limits.max_queue_delay = absl::ZeroDuration();
   const BatchDecision decision = Decide(view, limits, clock_.Now());
   for (const ExpiredText& expired : decision.expired) {
     const PendingPtr& pending = queue_[expired.index].pending;

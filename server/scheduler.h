@@ -64,6 +64,9 @@ class Scheduler {
   // NON_FINITE (with failed_item), or whatever the model failed with.
   virtual absl::Status Submit(Job job) = 0;
 
+  // From now on no text waits for company; new jobs are still accepted.
+  virtual void StopWaiting() = 0;
+
   // Refuses new jobs, finishes accepted ones, and returns when the last is done.
   virtual void Drain() = 0;
 };
@@ -84,6 +87,7 @@ class BatchScheduler : public Scheduler {
   ~BatchScheduler() override;
 
   absl::Status Submit(Job job) override;
+  void StopWaiting() override;
   void Drain() override;
 
  private:
@@ -130,6 +134,7 @@ class BatchScheduler : public Scheduler {
   size_t queued_tokens_ ABSL_GUARDED_BY(mutex_) = 0;
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hurrying_ ABSL_GUARDED_BY(mutex_) = false;
   // Of the latest batches, smoothed; 0: not known yet.
   double tokens_per_second_ ABSL_GUARDED_BY(mutex_) = 0;
 

@@ -48,6 +48,10 @@ absl::StatusOr<const ServedModel*> ModelRegistry::Find(absl::string_view name,
                    {{"model", std::string(name)}}, "model.name");
 }
 
+void ModelRegistry::StopWaiting() {
+  for (const auto& model : models_) model->scheduler->StopWaiting();
+}
+
 void ModelRegistry::Drain() {
   for (const auto& model : models_) model->scheduler->Drain();
 }

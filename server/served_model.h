@@ -33,6 +33,8 @@ class ModelRegistry {
   const std::vector<std::unique_ptr<ServedModel>>& models() const { return models_; }
   bool IsDefault(const ServedModel& model) const { return models_.front().get() == &model; }
 
+  // Of every model's scheduler.
+  void StopWaiting();
   void Drain();
 
  private:

@@ -23,8 +23,8 @@ struct HfTokenizerOptions {
   int64_t segment_count = 0;
 };
 
-// Loads tokenizer.json of `folder`, and of tokenizer_config.json, where there is one, the key
-// truncation_side. Truncation and padding stored in tokenizer.json are not used: the limit is
+// Loads tokenizer.json of `folder`, and of tokenizer_config.json, where there is one, the keys that
+// ReadTokenizerFiles names (tokenizer_files.h). Truncation and padding stored in tokenizer.json are not used: the limit is
 // max_tokens, and a text never gets pad tokens. BPE dropout is off.
 //
 // Errors name the file: NOT_FOUND (TOKENIZER_NOT_FOUND) without a tokenizer.json; INVALID_ARGUMENT

@@ -49,16 +49,67 @@ absl::Status NotFound(const std::filesystem::path& folder, const std::string& pa
   return MakeError(absl::StatusCode::kNotFound, "TOKENIZER_NOT_FOUND", message, {{"path", path}});
 }
 
-absl::StatusOr<TruncationSide> ReadSide(const std::string& path) {
+using nlohmann::json;
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+// tokenizer_config.json of the folder; an empty object where there is none.
+absl::StatusOr<json> ReadConfig(const std::string& path) {
+  if (!IsFile(path)) return json::object();
   const auto bytes = ReadFile(path);
   if (!bytes) return Invalid(path, "the file cannot be read");
-  const auto json = nlohmann::json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return Invalid(path, "the file is not a JSON object");
-  const auto side = json.find("truncation_side");
-  if (side == json.end() || side->is_null() || *side == "right") return TruncationSide::kRight;
+  json config = json::parse(*bytes, nullptr, /*allow_exceptions=*/false);
+  if (!config.is_object()) return Invalid(path, "the file is not a JSON object");
+  return config;
+}
+
+absl::StatusOr<TruncationSide> ReadSide(const json& config, const std::string& path) {
+  const auto side = config.find("truncation_side");
+  if (side == config.end() || side->is_null() || *side == "right") return TruncationSide::kRight;
   if (*side == "left") return TruncationSide::kLeft;
-  const std::string given = side->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return Invalid(path, absl::StrCat("truncation_side is ", given, "; use \"left\" or \"right\""));
+  return Invalid(path,
+                 absl::StrCat("truncation_side is ", Dump(*side), "; use \"left\" or \"right\""));
+}
+
+// transformers builds BERT's normalizer from these keys, whatever tokenizer.json says; the generic
+// class takes the file as it is. Changes `tokenizer_json` only where the two differ.
+absl::Status ApplyNormalizer(const json& config, const std::string& path,
+                             std::string& tokenizer_json) {
+  constexpr std::pair<const char*, const char*> kKeys[] = {
+      {"do_lower_case", "lowercase"},
+      {"strip_accents", "strip_accents"},
+      {"tokenize_chinese_chars", "handle_chinese_chars"}};
+  if (config.value("tokenizer_class", json()) == "PreTrainedTokenizerFast") {
+    return absl::OkStatus();
+  }
+  json tokenizer = json::parse(tokenizer_json, nullptr, /*allow_exceptions=*/false);
+  // What is malformed is for the tokenizer itself to refuse.
+  if (!tokenizer.is_object() || !tokenizer.contains("normalizer")) return absl::OkStatus();
+  json& normalizer = tokenizer["normalizer"];
+  if (!normalizer.is_object() || normalizer.value("type", json()) != "BertNormalizer") {
+    return absl::OkStatus();
+  }
+  bool changed = false;
+  for (const auto& [key, field] : kKeys) {
+    const auto wanted = config.find(key);
+    if (wanted == config.end()) continue;
+    if (!wanted->is_boolean() && !wanted->is_null()) {
+      return Invalid(path, absl::StrCat(key, " is ", Dump(*wanted), "; use true or false"));
+    }
+    // Only strip_accents has a meaning for null: as lowercase does.
+    if (wanted->is_null() && field != absl::string_view("strip_accents")) continue;
+    if (normalizer.value(field, json()) == *wanted) continue;
+    normalizer[field] = *wanted;
+    changed = true;
+  }
+  if (changed) tokenizer_json = Dump(tokenizer);
+  return absl::OkStatus();
+}
+
+std::string ConfigPath(const std::string& folder) {
+  return (std::filesystem::path(folder) / "tokenizer_config.json").string();
 }
 
 }  // namespace
@@ -71,13 +122,31 @@ absl::StatusOr<TokenizerFiles> ReadTokenizerFiles(const std::string& folder) {
   auto bytes = ReadFile(files.tokenizer_path);
   if (!bytes) return Invalid(files.tokenizer_path, "the file cannot be read");
   files.tokenizer_json = *std::move(bytes);
-  const std::string config_path = (root / "tokenizer_config.json").string();
-  if (IsFile(config_path)) {
-    const auto side = ReadSide(config_path);
-    if (!side.ok()) return side.status();
-    files.side = *side;
+  const std::string config_path = ConfigPath(folder);
+  const auto config = ReadConfig(config_path);
+  if (!config.ok()) return config.status();
+  const auto side = ReadSide(*config, config_path);
+  if (!side.ok()) return side.status();
+  files.side = *side;
+  if (auto status = ApplyNormalizer(*config, config_path, files.tokenizer_json); !status.ok()) {
+    return status;
   }
   return files;
+}
+
+absl::StatusOr<int64_t> ReadModelMaxLength(const std::string& folder) {
+  constexpr double kNoLimit = 1e9;
+  const std::string path = ConfigPath(folder);
+  const auto config = ReadConfig(path);
+  if (!config.ok()) return config.status();
+  const auto length = config->find("model_max_length");
+  if (length == config->end() || length->is_null()) return 0;
+  const double value = length->is_number() ? length->get<double>() : 0;
+  if (!(value >= 1)) {
+    return Invalid(
+        path, absl::StrCat("model_max_length is ", Dump(*length), "; a positive number is wanted"));
+  }
+  return value >= kNoLimit ? 0 : static_cast<int64_t>(value);
 }
 
 }  // namespace heed

@@ -10,7 +10,9 @@ namespace heed {
 
 struct TokenizerFiles {
   std::string tokenizer_path;
-  std::string tokenizer_json;  // the bytes of the file, unparsed
+  // The file, with the normalizer settings of tokenizer_config.json where BERT's tokenizer class
+  // gives those the last word: do_lower_case, strip_accents, tokenize_chinese_chars.
+  std::string tokenizer_json;
   // From tokenizer_config.json; right where that file or its key is missing.
   TruncationSide side = TruncationSide::kRight;
 };
@@ -18,5 +20,10 @@ struct TokenizerFiles {
 // Errors: NOT_FOUND (TOKENIZER_NOT_FOUND) without tokenizer.json, INVALID_ARGUMENT
 // (TOKENIZER_INVALID) for a malformed tokenizer_config.json; both name the file.
 absl::StatusOr<TokenizerFiles> ReadTokenizerFiles(const std::string& folder);
+
+// model_max_length of tokenizer_config.json, in tokens; 0 where there is none, or one so large that
+// it means none (transformers writes 10^30). INVALID_ARGUMENT (TOKENIZER_INVALID) if it is no
+// positive number.
+absl::StatusOr<int64_t> ReadModelMaxLength(const std::string& folder);
 
 }  // namespace heed

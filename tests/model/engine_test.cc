@@ -53,6 +53,15 @@ TEST_F(EngineTest, DescribesTheModel) {
   EXPECT_EQ(info.weights_bytes, info.parameter_count * 4);
 }
 
+TEST_F(EngineTest, TheSmallerOfPositionsAndModelMaxLengthIsTheLimit) {
+  std::ofstream(folder_ + "/tokenizer_config.json") << R"({"model_max_length": 12})";
+  const auto model = LoadModel(folder_);
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->info().max_tokens, 12);
+  std::ofstream(folder_ + "/tokenizer_config.json") << R"({"model_max_length": 512})";
+  EXPECT_EQ(LoadModel(folder_)->info().max_tokens, 44);
+}
+
 TEST_F(EngineTest, VersionFollowsTheContent) {
   const std::string before = LoadModel(folder_)->info().version;
   EXPECT_EQ(LoadModel("tests/golden/bert")->info().version, before);

@@ -102,6 +102,18 @@ TEST_F(SchedulerTest, LargeJobRunsInSeveralBatchesAndKeepsItsOrder) {
   EXPECT_EQ(runner_.batches()[2].text_count(), 1u);
 }
 
+TEST_F(SchedulerTest, StopWaitingRunsWhatWaitsForCompany) {
+  limits_.batch.max_queue_delay = absl::Seconds(5);
+  Start();
+  Answer waiting, later;
+  ASSERT_TRUE(Submit({MakeIds(2)}, waiting).ok());
+  clock_.AwaitWaiter(clock_.Now() + absl::Seconds(5));
+  scheduler_->StopWaiting();
+  EXPECT_TRUE(waiting.Get().status.ok());
+  ASSERT_TRUE(Submit({MakeIds(2)}, later).ok());  // what was let in before the drain still comes
+  EXPECT_TRUE(later.Get().status.ok());
+}
+
 TEST_F(SchedulerTest, JobsThatWaitTogetherShareABatch) {
   Start();
   Answer busy, first, second;

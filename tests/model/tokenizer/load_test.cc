@@ -1,6 +1,8 @@
 // Loading: what is missing or malformed is named; what the file carries for its own use is off.
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
+#include "model/tokenizer/tokenizer_files.h"
 #include "tests/model/tokenizer/test_util.h"
 
 namespace heed {
@@ -123,6 +125,50 @@ TEST(LoadTokenizerTest, PostProcessorIdsCountAsVocabulary) {
   folder.Write("tokenizer.json", file.dump());
   const auto status = LoadHfTokenizer(folder.path(), {.vocab_size = 7777}).status();
   EXPECT_EQ(GetErrorDetail(status).metadata.at("tokenId"), "7777") << status;
+}
+
+// transformers 5.5.4's BertTokenizer lets tokenizer_config.json decide; its generic class does not.
+TEST(LoadTokenizerTest, BertsNormalizerFollowsTheTokenizerConfig) {
+  nlohmann::json tokenizer = nlohmann::json::parse(BertJson());
+  tokenizer["normalizer"] = {{"type", "BertNormalizer"},
+                             {"clean_text", true},
+                             {"handle_chinese_chars", true},
+                             {"strip_accents", nullptr},
+                             {"lowercase", true}};
+  TempFolder folder;
+  folder.Write("tokenizer.json", tokenizer.dump());
+  const auto ids = [&](const std::string& config, absl::string_view text) {
+    folder.Write("tokenizer_config.json", config);
+    return Load(folder.path())->Encode(text, std::nullopt, {})->input.ids;
+  };
+  const auto lower = ids("{}", "GOOD");
+  EXPECT_EQ(lower, ids("{}", "good"));
+  EXPECT_EQ(ids(R"({"do_lower_case": true})", "GOOD"), lower);
+  EXPECT_NE(ids(R"({"do_lower_case": false})", "GOOD"), lower);
+  EXPECT_EQ(ids(R"({"do_lower_case": false})", "good"), lower);
+  EXPECT_EQ(
+      ids(R"({"do_lower_case": false, "tokenizer_class": "PreTrainedTokenizerFast"})", "GOOD"),
+      lower);
+  folder.Write("tokenizer_config.json", R"({"do_lower_case": "no"})");
+  const auto refused = LoadHfTokenizer(folder.path(), {});
+  EXPECT_EQ(Reason(refused.status()), "TOKENIZER_INVALID");
+  EXPECT_NE(refused.status().message().find("do_lower_case"), absl::string_view::npos);
+}
+
+TEST(ReadModelMaxLengthTest, IsALimitOrNone) {
+  TempFolder folder;
+  EXPECT_EQ(*ReadModelMaxLength(folder.path()), 0);
+  const auto read = [&](const std::string& config) {
+    folder.Write("tokenizer_config.json", config);
+    return ReadModelMaxLength(folder.path());
+  };
+  EXPECT_EQ(*read("{}"), 0);
+  EXPECT_EQ(*read(R"({"model_max_length": 12})"), 12);
+  EXPECT_EQ(*read(R"({"model_max_length": 1000000000000000019884624838656})"), 0);
+  for (const char* bad : {"0", "-5", "\"12\""}) {
+    const auto length = read(absl::StrCat(R"({"model_max_length": )", bad, "}"));
+    EXPECT_EQ(Reason(length.status()), "TOKENIZER_INVALID") << bad;
+  }
 }
 
 }  // namespace
