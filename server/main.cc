@@ -42,15 +42,28 @@ constexpr size_t kPoolBytes = size_t{256} << 20;
 // How long calls that are refused during a drain may take to hear so.
 constexpr absl::Duration kShutdownGrace = absl::Seconds(1);
 
-// Turns the first SIGTERM or SIGINT into a notification and the second into an exit. Made before
-// any other thread, so that every thread leaves these signals to this one.
+sigset_t StopSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+// Blocks the signals in every thread there will be, so that they wait for `Signals`. Runs before
+// the initialisers of the shared libraries, which take a tenth of a second: the first process of a
+// container would lose a SIGTERM that comes before someone waits for it.
+void BlockStopSignals(int, char**, char**) {
+  const sigset_t set = StopSignals();
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+__attribute__((section(".preinit_array"),
+               used)) void (*const block_stop_signals)(int, char**, char**) = BlockStopSignals;
+
+// Turns the first SIGTERM or SIGINT into a notification and the second into an exit.
 class Signals {
  public:
   Signals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::thread([this] {
       int signal = 0;
       sigwait(&set_, &signal);
@@ -64,7 +77,7 @@ class Signals {
   void Await() const { stop_.WaitForNotification(); }
 
  private:
-  sigset_t set_;
+  const sigset_t set_ = StopSignals();
   absl::Notification stop_;
 };
 
@@ -172,18 +185,6 @@ int Serve(const Options& options, const Signals& signals) {
   signals.Await();
   return Drain(options, clock, lifecycle, registry, **server);
 }
-
-// Runs before the initialisers of the shared libraries, which take a tenth of a second: the first
-// process of a container would lose a SIGTERM that comes before someone waits for it.
-void BlockSignalsEarly(int, char**, char**) {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGINT);
-  sigprocmask(SIG_BLOCK, &set, nullptr);
-}
-__attribute__((section(".preinit_array"),
-               used)) void (*const block_signals_early)(int, char**, char**) = BlockSignalsEarly;
 
 int Main(int argc, char** argv) {
   const Signals signals;

@@ -257,6 +257,21 @@ TEST(LifecycleTest, DrainAnswersWhatWasAccepted) {
   EXPECT_THAT(server->Log(), HasSubstr("drained"));
 }
 
+TEST(LifecycleTest, DrainDoesNotWaitForCompany) {
+  const auto server = ServerProcess::Start({kTiny, "--max-queue-delay=1h", "--queue-timeout=2h"});
+  ASSERT_NE(server, nullptr);
+  const auto client = Connect(server->address());
+  absl::StatusOr<v1::ClassifyResponse> response = absl::UnknownError("not called");
+  std::thread caller([&] { response = client->Classify(RequestOf("a")); });
+  while (server->Metrics().find("heed_queue_texts{model=\"tiny\"} 1") == std::string::npos) {
+    std::this_thread::yield();
+  }
+  server->Signal(SIGTERM);
+  caller.join();
+  EXPECT_TRUE(response.ok()) << response.status();
+  EXPECT_EQ(server->Wait(), 0);
+}
+
 TEST(LifecycleTest, TwoServersDoNotShareAPort) {
   const auto first = ServerProcess::Start({kTiny});
   ASSERT_NE(first, nullptr);

@@ -65,6 +65,11 @@ TEST(ConvertTest, ModelAndToken) {
   EXPECT_EQ(proto.labels_size(), 2);
   EXPECT_EQ(proto.weights_bytes(), 4000u);
   const v1::Token token = ToProto(TokenDetail{"x", 5, 1, 2, 3, 4, 1, true});
+  EXPECT_EQ(token.piece(), "x");
+  EXPECT_EQ(token.id(), 5);
+  EXPECT_EQ(token.start_byte(), 1u);
+  EXPECT_EQ(token.end_byte(), 2u);
+  EXPECT_EQ(token.start_char(), 3u);
   EXPECT_EQ(token.end_char(), 4u);
   EXPECT_EQ(token.segment(), 1u);
   EXPECT_TRUE(token.special());

@@ -149,6 +149,13 @@ TEST(LoadTokenizerTest, BertsNormalizerFollowsTheTokenizerConfig) {
   EXPECT_EQ(
       ids(R"({"do_lower_case": false, "tokenizer_class": "PreTrainedTokenizerFast"})", "GOOD"),
       lower);
+  // Accents go with lowercase unless told otherwise; the vocabulary has no letter with one.
+  EXPECT_EQ(ids("{}", "g\u00f3od"), lower);
+  EXPECT_EQ(ids(R"({"strip_accents": null})", "g\u00f3od"), lower);
+  EXPECT_NE(ids(R"({"strip_accents": false})", "g\u00f3od"), lower);
+  // Each of two ideographs is a word, or both together are one.
+  EXPECT_EQ(ids("{}", "\u4e00\u4e8c").size(), 4u);
+  EXPECT_EQ(ids(R"({"tokenize_chinese_chars": false})", "\u4e00\u4e8c").size(), 3u);
   folder.Write("tokenizer_config.json", R"({"do_lower_case": "no"})");
   const auto refused = LoadHfTokenizer(folder.path(), {});
   EXPECT_EQ(Reason(refused.status()), "TOKENIZER_INVALID");
