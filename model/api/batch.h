@@ -14,6 +14,12 @@ struct TokenIds {
   std::vector<int64_t> segments;   // [n], 0 for the first text and its special tokens
   std::vector<int64_t> positions;  // [n], or empty: 0..n-1
   std::vector<uint8_t> key_mask;   // [n], 0 hides a token from attention; empty: all are seen
+  // [n], 1 gives a token global attention in models that have it (Longformer); empty: the model's
+  // own rule.
+  std::vector<uint8_t> global_mask;
+  // For the few rules that look at how long the input is (dynamic NTK, BigBird's block grid,
+  // MobileBERT's trigrams): the width the text stands for, as if padded to it. 0: its own length.
+  int64_t context_length = 0;
 
   size_t size() const { return ids.size(); }
 };
@@ -24,13 +30,20 @@ struct RaggedBatch {
   std::vector<int64_t> segments;   // [T]
   std::vector<int64_t> positions;  // [T]
   std::vector<int64_t> cu_seqlens{
-      0};                         // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
-  std::vector<uint8_t> key_mask;  // [T], or empty: all tokens are seen
+      0};                             // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
+  std::vector<uint8_t> key_mask;      // [T], or empty: all tokens are seen
+  std::vector<uint8_t> global_mask;   // [T], or empty: the model's own rule for every text
+  std::vector<uint8_t> has_globals;   // [B], or empty: text b brought a global_mask
+  std::vector<int64_t> context_lengths;  // [B], or empty: each text's own length
 
   size_t text_count() const { return cu_seqlens.size() - 1; }
   size_t token_count() const { return ids.size(); }
+  int64_t length(size_t b) const { return cu_seqlens[b + 1] - cu_seqlens[b]; }
+  int64_t context_length(size_t b) const {
+    return context_lengths.empty() ? length(b) : context_lengths[b];
+  }
 
-  // Appends one text. Positions default to 0..n-1.
+  // Appends one text. Positions default to 0..n-1, the context length to n.
   void Append(const TokenIds& text);
 };
 

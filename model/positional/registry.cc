@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/api/error.h"
@@ -41,19 +39,6 @@ std::vector<std::string> PositionalEncodingNames() {
   std::vector<std::string> names;
   for (const auto& [name, factory] : Factories()) names.push_back(name);
   return names;
-}
-
-absl::Status CheckOptions(const EncodingSpec& spec, absl::string_view encoding,
-                          const std::vector<absl::string_view>& known) {
-  for (const auto& [name, value] : spec.options) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      return MakeError(
-          absl::StatusCode::kInvalidArgument, "UNKNOWN_ENCODING_OPTION",
-          absl::StrCat("positional encoding \"", encoding, "\" has no option \"", name, "\""),
-          {{"positionalEncoding", std::string(encoding)}, {"option", name}});
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace heed
