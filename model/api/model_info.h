@@ -29,7 +29,9 @@ struct ModelInfo {
   int64_t max_tokens = 0;
   // In label-id order.
   std::vector<std::string> labels;
-  std::string task;  // "single_label_classification", "multi_label_classification", "regression"
+  // "single_label_classification", "multi_label_classification", "regression" or
+  // "token_classification".
+  std::string task;
   ScoreFunction score_function = ScoreFunction::kSoftmax;
   bool accepts_pairs = false;
   std::string precision = "fp32";
