@@ -7,8 +7,9 @@
 //                default 0. Positions -offset … -1 are those rows.
 //   beyond       "error", or "interpolate": the positions of a text longer than the table are
 //                scaled to fit it, and a position between two rows is their linear mix (the linear
-//                form of Chen et al., "Extending Context Window via Positional Interpolation", 2023,
-//                arXiv:2306.15595, section 2.3, applied to a table). Texts that fit are untouched.
+//                form of Chen et al., "Extending Context Window via Positional Interpolation",
+//                2023, arXiv:2306.15595, section 2.3, applied to a table). Texts that fit are
+//                untouched.
 // Weights: positional.table [P, D].
 // Similarity: dot products of the table's rows.
 
@@ -44,7 +45,8 @@ class Learned : public PositionalEncoding {
  private:
   int64_t rows() const { return table_.size(0) - offset_; }
 
-  // The table at positions scaled by (rows-1)/(length-1) where the text is too long; [T, D] float64.
+  // The table at positions scaled by (rows-1)/(length-1) where the text is too long; [T, D]
+  // float64.
   at::Tensor Interpolated(const at::Tensor& positions, const at::Tensor& lengths) const {
     const at::Tensor exact = positions.to(at::kDouble);
     const at::Tensor scaled =

@@ -12,12 +12,12 @@ namespace heed {
 namespace {
 
 std::string Shape(at::IntArrayRef shape) {
-  return absl::StrCat(
-      "[", absl::StrJoin(shape, ", ",
-                         [](std::string* out, int64_t size) {
-                           absl::StrAppend(out, size < 0 ? "*" : absl::StrCat(size));
-                         }),
-      "]");
+  return absl::StrCat("[",
+                      absl::StrJoin(shape, ", ",
+                                    [](std::string* out, int64_t size) {
+                                      absl::StrAppend(out, size < 0 ? "*" : absl::StrCat(size));
+                                    }),
+                      "]");
 }
 
 bool Fits(const at::Tensor& tensor, const std::vector<int64_t>& shape) {
@@ -28,7 +28,16 @@ bool Fits(const at::Tensor& tensor, const std::vector<int64_t>& shape) {
   return true;
 }
 
+std::string LayerRole(int64_t layer, absl::string_view name) {
+  return absl::StrCat("layers.", layer, ".positional.", name);
+}
+
 }  // namespace
+
+at::Tensor TensorOf(const LayerTensors& tensors, int64_t layer) {
+  const auto found = tensors.find(layer);
+  return found == tensors.end() ? at::Tensor() : found->second;
+}
 
 bool EncodingReader::Has(absl::string_view option) {
   read_.emplace(option);
@@ -92,14 +101,45 @@ at::Tensor EncodingReader::OptionalWeight(absl::string_view role, std::vector<in
   const std::optional<at::Tensor> tensor = spec_.weight(role);
   if (!tensor.has_value()) return {};
   if (!Fits(*tensor, shape)) {
-    Fail(MakeError(
-        absl::StatusCode::kInvalidArgument, "BAD_POSITION_TENSOR",
-        absl::StrCat("positional encoding \"", encoding_, "\": the tensor \"", role,
-                     "\" has shape ", Shape(tensor->sizes()), " where ", Shape(shape), " is needed"),
-        {{"positionalEncoding", encoding_}, {"tensor", std::string(role)}}));
+    BadTensor(role, absl::StrCat("has shape ", Shape(tensor->sizes()), " where ", Shape(shape),
+                                 " is needed"));
     return {};
   }
   return *tensor;
+}
+
+LayerTensors EncodingReader::OptionalLayerWeights(absl::string_view name,
+                                                  const std::vector<int64_t>& shape) {
+  LayerTensors tensors;
+  for (const int64_t layer : LayersOf(spec_)) {
+    at::Tensor tensor = OptionalWeight(LayerRole(layer, name), shape);
+    if (!tensor.defined()) tensor = OptionalWeight(absl::StrCat("positional.", name), shape);
+    if (tensor.defined()) tensors[layer] = std::move(tensor);
+  }
+  return tensors;
+}
+
+LayerTensors EncodingReader::LayerWeights(absl::string_view name,
+                                          const std::vector<int64_t>& shape) {
+  LayerTensors tensors = OptionalLayerWeights(name, shape);
+  for (const int64_t layer : LayersOf(spec_)) {
+    if (!tensors.contains(layer)) Weight(LayerRole(layer, name), shape);
+  }
+  return tensors;
+}
+
+void EncodingReader::BadTensor(absl::string_view role, absl::string_view why) {
+  Fail(MakeError(
+      absl::StatusCode::kInvalidArgument, "BAD_POSITION_TENSOR",
+      absl::StrCat("positional encoding \"", encoding_, "\": the tensor \"", role, "\" ", why),
+      {{"positionalEncoding", encoding_}, {"tensor", std::string(role)}}));
+}
+
+void EncodingReader::BadSize(absl::string_view size, int64_t value, absl::string_view why) {
+  Fail(MakeError(
+      absl::StatusCode::kInvalidArgument, "BAD_ENCODING_SIZE",
+      absl::StrCat("positional encoding \"", encoding_, "\": ", size, " (", value, ") ", why),
+      {{"positionalEncoding", encoding_}, {"size", std::string(size)}}));
 }
 
 void EncodingReader::Bad(absl::string_view option, absl::string_view why) {
@@ -132,6 +172,10 @@ std::vector<int64_t> LayersOf(const EncodingSpec& spec) {
   std::vector<int64_t> layers;
   for (int64_t i = 0; i < spec.layer_count; ++i) layers.push_back(i);
   return layers;
+}
+
+bool ActsIn(const std::vector<int64_t>& layers, int64_t layer) {
+  return layers.empty() || std::find(layers.begin(), layers.end(), layer) != layers.end();
 }
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +16,12 @@
 #include "model/positional/encoding.h"
 
 namespace heed {
+
+// A tensor for each layer that has one.
+using LayerTensors = std::map<int64_t, at::Tensor>;
+
+// The layer's tensor, undefined where it has none.
+at::Tensor TensorOf(const LayerTensors& tensors, int64_t layer);
 
 // Reads a spec's options, each with its default, and remembers the first error; the constructor of
 // a variant reads everything and then asks Finish once.
@@ -38,8 +45,17 @@ class EncodingReader {
   // The same, without an error when it is missing.
   at::Tensor OptionalWeight(absl::string_view role, std::vector<int64_t> shape);
 
-  // Records an error: BAD_ENCODING_OPTION, INVALID_ARGUMENT.
+  // The tensor "layers.N.positional.NAME" of each layer N that the encoding acts in, or where a
+  // layer has none of its own the model's "positional.NAME". An error when a layer has neither.
+  LayerTensors LayerWeights(absl::string_view name, const std::vector<int64_t>& shape);
+  // The same, without the layers that have neither.
+  LayerTensors OptionalLayerWeights(absl::string_view name, const std::vector<int64_t>& shape);
+
+  // Record an error, INVALID_ARGUMENT: BAD_ENCODING_OPTION, BAD_POSITION_TENSOR, and
+  // BAD_ENCODING_SIZE for a size of the model that the encoding cannot work with.
   void Bad(absl::string_view option, absl::string_view why);
+  void BadTensor(absl::string_view role, absl::string_view why);
+  void BadSize(absl::string_view size, int64_t value, absl::string_view why);
 
   // The first error, or one for the first option that was not read, or OK.
   absl::Status Finish();
@@ -55,5 +71,7 @@ class EncodingReader {
 
 // The layers an encoding of that spec acts in: spec.layers, or all.
 std::vector<int64_t> LayersOf(const EncodingSpec& spec);
+// Whether an encoding with that EncodingSpec::layers acts in `layer`.
+bool ActsIn(const std::vector<int64_t>& layers, int64_t layer);
 
 }  // namespace heed
