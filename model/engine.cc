@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,7 +15,8 @@
 #include "absl/strings/str_join.h"
 #include "model/api/error.h"
 #include "model/encoder/encoder.h"
-#include "model/heads/sequence_head.h"
+#include "model/encoder/text_cnn.h"
+#include "model/heads/classifier_head.h"
 #include "model/pretrained.h"
 
 namespace heed {
@@ -54,39 +56,100 @@ std::vector<float> ToVector(const at::Tensor& tensor) {
 
 class TorchRunner : public Runner {
  public:
-  TorchRunner(ModelInfo info, Encoder encoder, SequenceHead head)
+  TorchRunner(ModelInfo info, Encoder encoder, std::optional<ClassifierHead> head)
       : info_(std::move(info)), encoder_(std::move(encoder)), head_(std::move(head)) {}
 
   const ModelInfo& info() const override { return info_; }
 
   absl::StatusOr<RunOutput> Run(const RaggedBatch& batch, const Wants& wants) const override {
-    if (absl::Status status = encoder_.Check(batch); !status.ok()) return status;
+    if (absl::Status status = encoder_.Check(batch, wants.attention); !status.ok()) return status;
     return CatchExceptions([&]() -> absl::StatusOr<RunOutput> {
       const c10::InferenceMode guard;
-      std::vector<at::Tensor> states;
-      const at::Tensor last = encoder_.Forward(batch, wants.hidden_states ? &states : nullptr);
-      const at::Tensor logits = head_.Forward(last, batch);
+      return Compute(batch, wants);
+    });
+  }
+
+ private:
+  RunOutput Compute(const RaggedBatch& batch, const Wants& wants) const {
+    std::vector<at::Tensor> states;
+    AttentionRecorder recorder(wants.attention, batch, encoder_.head_count());
+    ForwardRecord record;
+    if (wants.hidden_states) record.hidden_states = &states;
+    if (!wants.attention.empty()) record.attention = &recorder;
+    const at::Tensor last = encoder_.Forward(batch, record);
+    RunOutput output;
+    if (head_.has_value()) {
+      const at::Tensor logits = head_->Forward(last, batch);
+      const bool tokens = head_->labels_tokens();
+      (tokens ? output.token_logits : output.logits) = ToVector(logits);
+      (tokens ? output.token_scores : output.scores) =
+          ToVector(Scores(logits, info_.score_function));
+    }
+    for (const at::Tensor& state : states) output.hidden_states.push_back(ToVector(state));
+    output.attention = recorder.Take();
+    return output;
+  }
+
+  const ModelInfo info_;
+  const Encoder encoder_;
+  const std::optional<ClassifierHead> head_;
+};
+
+// A classifier without attention.
+class TextCnnRunner : public Runner {
+ public:
+  TextCnnRunner(ModelInfo info, TextCnn model) : info_(std::move(info)), model_(std::move(model)) {}
+
+  const ModelInfo& info() const override { return info_; }
+
+  absl::StatusOr<RunOutput> Run(const RaggedBatch& batch, const Wants& wants) const override {
+    if (wants.hidden_states || !wants.attention.empty()) {
+      return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
+                       "a TextCNN has no attention and no hidden states");
+    }
+    if (absl::Status status = model_.Check(batch); !status.ok()) return status;
+    return CatchExceptions([&]() -> absl::StatusOr<RunOutput> {
+      const c10::InferenceMode guard;
+      const at::Tensor logits = model_.Forward(batch);
       RunOutput output;
       output.logits = ToVector(logits);
       output.scores = ToVector(Scores(logits, info_.score_function));
-      for (const at::Tensor& state : states) output.hidden_states.push_back(ToVector(state));
       return output;
     });
   }
 
  private:
   const ModelInfo info_;
-  const Encoder encoder_;
-  const SequenceHead head_;
+  const TextCnn model_;
 };
+
+// "rope", or "learned+mpnet_bias" where several act.
+std::string EncodingName(const ModelConfig& config) {
+  std::vector<std::string> names;
+  for (const EncodingConfig& encoding : config.encodings) {
+    if (std::find(names.begin(), names.end(), encoding.name) == names.end()) {
+      names.push_back(encoding.name);
+    }
+  }
+  return names.empty() ? "none" : absl::StrJoin(names, "+");
+}
+
+// "dense", or "alternating" where layers differ.
+std::string PatternName(const ModelConfig& config) {
+  if (config.text_cnn.filter_count > 0) return "none";
+  for (const PatternConfig& pattern : config.patterns) {
+    if (pattern.name != config.patterns[0].name) return "alternating";
+  }
+  return config.patterns[0].name;
+}
 
 ModelInfo DescribeModel(const Pretrained& pretrained) {
   const ModelConfig& config = pretrained.config;
   ModelInfo info;
   info.version = pretrained.checkpoint.Version();
   info.architecture = config.architecture;
-  info.positional_encoding = config.positional_encoding;
-  info.attention_pattern = "dense";
+  info.positional_encoding = EncodingName(config);
+  info.attention_pattern = PatternName(config);
   info.layer_count = config.layer_count;
   info.head_count = config.head_count;
   info.hidden_size = config.hidden_size;
@@ -95,9 +158,8 @@ ModelInfo DescribeModel(const Pretrained& pretrained) {
   info.labels = config.labels;
   info.task = config.task;
   info.score_function = config.score_function;
-  info.accepts_pairs = config.segment_count >= 2;
+  info.accepts_pairs = pretrained.accepts_pairs;
   info.parameter_count = ParameterCount(pretrained.weights);
-  info.weights_bytes = WeightsBytes(pretrained.weights);
   return info;
 }
 
@@ -116,24 +178,43 @@ absl::Status CheckOptions(const LoadOptions& options) {
                      absl::StrCat("device \"", options.device, "\" is not supported; use cpu"),
                      {{"device", options.device}});
   }
-  if (options.precision != "auto" && options.precision != "fp32") {
-    return MakeError(
-        absl::StatusCode::kUnimplemented, "UNSUPPORTED_PRECISION",
-        absl::StrCat("precision \"", options.precision, "\" is not supported; use auto or fp32"),
-        {{"precision", options.precision}});
+  if (options.precision != "auto" && options.precision != "fp32" && options.precision != "bf16") {
+    return MakeError(absl::StatusCode::kUnimplemented, "UNSUPPORTED_PRECISION",
+                     absl::StrCat("precision \"", options.precision,
+                                  "\" is not supported; use auto, fp32 or bf16"),
+                     {{"precision", options.precision}});
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<LoadedModel> Load(const std::string& path) {
-  absl::StatusOr<Pretrained> pretrained = OpenPretrained(path, ConfigPurpose::kClassifier);
+absl::StatusOr<LoadedModel> Load(const std::string& path, const LoadOptions& options) {
+  PretrainedOptions open;
+  open.purpose = options.headless ? ConfigPurpose::kEncoder : ConfigPurpose::kClassifier;
+  open.bfloat16 = options.precision == "bf16";
+  absl::StatusOr<Pretrained> pretrained = OpenPretrained(path, open);
   if (!pretrained.ok()) return pretrained.status();
-  SequenceHead head(pretrained->config, Weights(pretrained->weights));
+  ModelInfo info = DescribeModel(*pretrained);
+  info.precision = open.bfloat16 && pretrained->encoder.has_value() ? "bf16" : "fp32";
+  info.weights_bytes = pretrained->weights_bytes;
   LoadedModel model;
   model.notes = Notes(pretrained->weights);
   model.tokenizer = pretrained->tokenizer;
-  model.runner = std::make_shared<TorchRunner>(DescribeModel(*pretrained),
-                                               std::move(pretrained->encoder), std::move(head));
+  if (pretrained->text_cnn.has_value()) {
+    model.runner =
+        std::make_shared<TextCnnRunner>(std::move(info), *std::move(pretrained->text_cnn));
+    return model;
+  }
+  std::optional<ClassifierHead> head;
+  if (pretrained->config.head.pooling != Pooling::kNone) {
+    // A few rows, and the last to round: kept in float32.
+    const Weights weights(pretrained->weights);
+    auto made = ClassifierHead::Create(pretrained->config, weights);
+    if (!made.ok()) return made.status();
+    head = *std::move(made);
+    info.weights_bytes += weights.bytes();
+  }
+  model.runner = std::make_shared<TorchRunner>(std::move(info), *std::move(pretrained->encoder),
+                                               std::move(head));
   return model;
 }
 
@@ -147,7 +228,7 @@ absl::StatusOr<LoadedModel> LoadModel(const std::string& path, const LoadOptions
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
   return CatchExceptions([&]() -> absl::StatusOr<LoadedModel> {
     const c10::InferenceMode guard;
-    return Load(path);
+    return Load(path, options);
   });
 }
 

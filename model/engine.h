@@ -12,8 +12,10 @@ namespace heed {
 struct LoadOptions {
   // "cpu".
   std::string device = "cpu";
-  // "auto" or "fp32".
+  // "auto", "fp32" or "bf16": the precision of the encoder's matrix products. auto is fp32.
   std::string precision = "auto";
+  // Leave any classifier aside: RunOutput has no logits.
+  bool headless = false;
 };
 
 // Threads of one forward pass. Call once, before the first model is loaded.

@@ -4,22 +4,40 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
+
+#include "model/attention/layout.h"
+#include "model/attention/pattern.h"
+#include "model/attention/recorder.h"
+#include "model/positional/encoding.h"
 
 namespace heed {
 
-// Which tokens belong together, and which of them may be attended to.
-struct AttentionLayout {
-  // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1.
-  const std::vector<int64_t>& cu_seqlens;
-  // [T], 0 hides a token as a key; empty: all are seen.
-  const std::vector<uint8_t>& key_mask;
+// How one layer attends.
+struct AttentionSettings {
+  int64_t layer = 0;
+  double scale = 1;  // of q·k, usually 1/sqrt(Dh)
+  std::shared_ptr<const AttentionPattern> pattern;
+  // Those that act in this layer.
+  std::vector<std::shared_ptr<const PositionalEncoding>> encodings;
 };
 
-// Scaled dot-product attention, softmax(q kᵀ / sqrt(Dh)) v, within each text.
+// Attention within each text,
+//   softmax(scale · q kᵀ + bias + content) v + value term,
+// with the terms of the positional encodings, over the keys that the pattern and the key mask leave.
 // Source: Vaswani et al., 2017, arXiv:1706.03762, equation 1.
-// qkv: [T, 3, H, Dh], queries, keys and values side by side. Returns the context, [T, H, Dh]. A
-// text whose keys are all hidden gets zeros.
-at::Tensor Attend(const at::Tensor& qkv, const AttentionLayout& layout);
+//
+// projections: as they come from the linear layers; the encodings transform them here. global: the
+// projections of global queries and what they attend to, or nullptr where they have none of their
+// own (Longformer has). Returns the context, [T, H, Dv] float32. A query with every key hidden gets
+// zeros.
+//
+// Scores exist only a tile at a time, and a tile's shape depends on its text alone, never on the
+// batch. `recorder` (nullptr: none) receives the weights from the same computation: asking for them
+// changes no bit of the context.
+at::Tensor Attend(QueryKeyValue projections, const QueryKeyValue* global,
+                  const AttentionSettings& settings, const AttentionLayout& layout,
+                  AttentionRecorder* recorder);
 
 }  // namespace heed

@@ -40,9 +40,29 @@ class Checkpoint {
   std::map<std::string, TensorView, std::less<>> tensors_;
 };
 
+// How a tensor of the file becomes the matrix that the model computes with.
+enum class WeightForm {
+  kPlain,
+  // [in, H, Dh] to [H·Dh, in]: XLNet's x @ W.
+  kTransposed,
+  // [out, H, Dh] to [out, H·Dh].
+  kFlattened,
+  // Rows [head][q, k, v][Dh] to [q | k | v] of all heads (DeBERTa's in_proj).
+  kQkvPerHead,
+  // A grouped convolution of width 1, [out, in/groups, 1], to the block-diagonal [out, in].
+  kGrouped,
+};
+
+// A tensor as the file has it and what to make of it.
+struct WeightView {
+  TensorView view;
+  WeightForm form = WeightForm::kPlain;
+  int64_t parts = 1;  // heads (kQkvPerHead) or groups (kGrouped)
+};
+
 // The tensors a model computes with, by role (see architectures/architecture.h).
 struct WeightMap {
-  std::map<std::string, TensorView, std::less<>> tensors;
+  std::map<std::string, WeightView, std::less<>> tensors;
   // Tensors of the checkpoint that the model has no use for.
   std::vector<std::string> ignored;
 };

@@ -55,6 +55,13 @@ void ReadLabels(ConfigFields& fields, ModelConfig& config) {
 
 void ReadClassifierFields(ConfigFields& fields, ModelConfig& config) {
   ReadLabels(fields, config);
+  if (config.head.pooling == Pooling::kTokens) {
+    // The token-classification pipeline takes a softmax whatever problem_type says.
+    fields.Ignore({"problem_type"});
+    config.task = "token_classification";
+    config.score_function = ScoreFunction::kSoftmax;
+    return;
+  }
   const bool one_label = config.labels.size() == 1;
   config.task = fields.String("problem_type", "");
   if (config.task.empty()) {

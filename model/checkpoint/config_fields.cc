@@ -65,6 +65,29 @@ const std::set<std::string, std::less<>>& HarmlessFields() {
       "onnx_export",
       // Training.
       "attention_probs_dropout_prob",
+      "attention_dropout",
+      "activation_dropout",
+      "embedding_dropout",
+      "mlp_dropout",
+      "dropout",
+      "dropout_rate",
+      "pooler_dropout",
+      "cls_dropout",
+      "classifier_dropout_prob",
+      "summary_last_dropout",
+      "seq_classif_dropout",
+      "qa_dropout",
+      "hidden_dropout",
+      "initializer_cutoff_factor",
+      "pretraining_tp",
+      "sparse_prediction",
+      "sparse_pred_ignore_index",
+      "decoder_bias",
+      "deterministic_flash_attn",
+      "reference_compile",
+      "repad_logits_with_grad",
+      "use_mems_eval",
+      "use_mems_train",
       "hidden_dropout_prob",
       "classifier_dropout",
       "summary_first_dropout",
@@ -147,6 +170,37 @@ int64_t ConfigFields::Int(absl::string_view name, int64_t low, int64_t high) {
     return low;
   }
   return value.get<int64_t>();
+}
+
+int64_t ConfigFields::Int(absl::string_view name, int64_t low, int64_t high, int64_t fallback) {
+  return Has(name) ? Int(name, low, high) : fallback;
+}
+
+std::vector<int64_t> ConfigFields::Ints(absl::string_view name, int64_t low, int64_t high) {
+  const json& list = Raw(name);
+  std::vector<int64_t> values;
+  if (list.is_null()) return values;
+  for (const json& value : list) {
+    if (!list.is_array() || !value.is_number_integer() || value.get<int64_t>() < low ||
+        value.get<int64_t>() > high) {
+      Bad(name, absl::StrCat("is not a list of integers in [", low, ", ", high, "]"));
+      return {};
+    }
+    values.push_back(value.get<int64_t>());
+  }
+  return values;
+}
+
+void ConfigFields::Ignore(std::initializer_list<absl::string_view> names) {
+  for (const absl::string_view name : names) read_.emplace(name);
+}
+
+std::vector<std::string> ConfigFields::Unread() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : object_.items()) {
+    if (!read_.contains(name) && !value.is_null() && value != false) names.push_back(name);
+  }
+  return names;
 }
 
 double ConfigFields::Number(absl::string_view name, double low, double fallback) {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -27,6 +29,14 @@ class ConfigFields {
 
   // A required integer in [low, high].
   int64_t Int(absl::string_view name, int64_t low, int64_t high);
+  // The same, or `fallback` when absent.
+  int64_t Int(absl::string_view name, int64_t low, int64_t high, int64_t fallback);
+  // A list of integers in [low, high]; absent: empty.
+  std::vector<int64_t> Ints(absl::string_view name, int64_t low, int64_t high);
+  // Fields that cannot change what is computed here, or that say again what another says.
+  void Ignore(std::initializer_list<absl::string_view> names);
+  // Every field that was not read yet and is neither null nor false.
+  std::vector<std::string> Unread() const;
   // A number >= low, or `fallback` when absent.
   double Number(absl::string_view name, double low, double fallback);
   std::string String(absl::string_view name, absl::string_view fallback);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "model/api/error.h"
@@ -31,8 +32,16 @@ std::string FindName(const WeightSpec& spec, const Architecture& architecture,
   return "";
 }
 
+bool Fits(const std::vector<int64_t>& shape, const std::vector<int64_t>& wanted) {
+  if (shape.size() != wanted.size()) return false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (wanted[i] >= 0 && shape[i] != wanted[i]) return false;
+  }
+  return true;
+}
+
 absl::Status Check(const WeightSpec& spec, const std::string& name, const TensorView& tensor) {
-  if (tensor.shape != spec.shape) {
+  if (!Fits(tensor.shape, spec.shape)) {
     return TensorError("BAD_TENSOR_SHAPE", name,
                        absl::StrCat("has shape ", ShapeString(tensor.shape),
                                     ", config.json asks for ", ShapeString(spec.shape)));
@@ -48,12 +57,19 @@ absl::Status Check(const WeightSpec& spec, const std::string& name, const Tensor
 // "encoder" of "encoder.layer.0.output.dense.weight".
 absl::string_view Module(absl::string_view name) { return name.substr(0, name.find('.')); }
 
+// "positional.…" or "layers.N.positional.…".
+bool IsPositionRole(absl::string_view name) {
+  return absl::StartsWith(name, "positional.") ||
+         (absl::StartsWith(name, "layers.") && absl::StrContains(name, ".positional."));
+}
+
 // Whether a tensor with no use lies inside a module of which others are used.
 bool WouldCompute(absl::string_view name, const Architecture& architecture,
                   const std::set<std::string, std::less<>>& modules) {
   name = absl::StripPrefix(name, architecture.prefix);
-  const auto& buffers = architecture.buffers;
-  if (std::find(buffers.begin(), buffers.end(), name) != buffers.end()) return false;
+  for (const std::string& buffer : architecture.buffers) {
+    if (buffer[0] == '*' ? absl::EndsWith(name, buffer.substr(1)) : name == buffer) return false;
+  }
   return modules.contains(Module(name));
 }
 
@@ -66,18 +82,26 @@ absl::StatusOr<WeightMap> ResolveWeights(const ModelConfig& config, const Checkp
   std::set<std::string, std::less<>> modules;
   for (const WeightSpec& spec : architecture.weights(config)) {
     const std::string name = FindName(spec, architecture, checkpoint);
+    if (name.empty() && spec.optional) continue;
     if (name.empty()) {
       return TensorError("MISSING_TENSOR", absl::StrCat(architecture.prefix, spec.names[0]),
                          absl::StrCat("of shape ", ShapeString(spec.shape), " is missing"));
     }
     const TensorView& tensor = *checkpoint.Find(name);
     if (absl::Status status = Check(spec, name, tensor); !status.ok()) return status;
-    weights.tensors.emplace(spec.role, tensor);
+    weights.tensors.emplace(spec.role, WeightView{tensor, spec.form, spec.parts});
     used.insert(name);
     modules.emplace(Module(spec.names[0]));
   }
   for (const auto& [name, tensor] : checkpoint.tensors()) {
     if (used.contains(name)) continue;
+    if (config.names_are_roles && IsPositionRole(name)) {
+      if (absl::Status status = Check({name, {name}, tensor.shape}, name, tensor); !status.ok()) {
+        return status;
+      }
+      weights.tensors.emplace(name, WeightView{tensor});
+      continue;
+    }
     if (WouldCompute(name, architecture, modules)) {
       return TensorError("UNEXPECTED_TENSOR", name,
                          absl::StrCat("is no part of a \"", config.architecture,

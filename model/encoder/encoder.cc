@@ -1,119 +1,149 @@
 #include "model/encoder/encoder.h"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/from_blob.h>
-
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "model/api/error.h"
+#include "model/encoder/check_batch.h"
 
 namespace heed {
 namespace {
 
-absl::StatusOr<EncoderLayer> MakeLayer(const ModelConfig& config, const Weights& weights,
-                                       int64_t index) {
-  const std::string role = absl::StrCat("layers.", index, ".");
-  const Linear query = weights.GetLinear(role + "attention.query");
-  const Linear key = weights.GetLinear(role + "attention.key");
-  const Linear value = weights.GetLinear(role + "attention.value");
-  absl::StatusOr<Activation> activation = FindActivation(config.activation);
-  if (!activation.ok()) return activation.status();
-  EncoderLayer layer;
-  layer.head_count = config.head_count;
-  layer.query_key_value = {at::cat({query.weight, key.weight, value.weight}),
-                           at::cat({query.bias, key.bias, value.bias})};
-  layer.attention_output = weights.GetLinear(role + "attention.output");
-  layer.attention_norm = weights.GetLayerNorm(role + "attention.norm", config.layer_norm_eps);
-  layer.intermediate = weights.GetLinear(role + "intermediate");
-  layer.activation = *activation;
-  layer.output = weights.GetLinear(role + "output");
-  layer.output_norm = weights.GetLayerNorm(role + "norm", config.layer_norm_eps);
-  return layer;
-}
-
-absl::Status BadBatch(absl::string_view what) {
-  return MakeError(absl::StatusCode::kInvalidArgument, "BAD_BATCH", what);
-}
-
-// Every value in [0, limit); limit 0 means any value.
-absl::Status CheckRange(const std::vector<int64_t>& values, int64_t limit, absl::string_view what) {
-  if (limit == 0) return absl::OkStatus();
-  for (const int64_t value : values) {
-    if (value < 0 || value >= limit) {
-      return MakeError(absl::StatusCode::kInvalidArgument, "OUT_OF_RANGE",
-                       absl::StrCat(what, " ", value, " is not in [0, ", limit, ")"),
-                       {{"value", absl::StrCat(value)}, {"limit", absl::StrCat(limit)}});
-    }
-  }
-  return absl::OkStatus();
-}
-
-// The vector's memory as a tensor; it must outlive the result.
-at::Tensor View(const std::vector<int64_t>& values) {
-  return at::from_blob(const_cast<int64_t*>(values.data()), {static_cast<int64_t>(values.size())},
-                       at::TensorOptions(at::kLong));
+// The smaller of two limits, 0 standing for none.
+int64_t SmallerLimit(int64_t a, int64_t b) {
+  if (a == 0 || b == 0) return std::max(a, b);
+  return std::min(a, b);
 }
 
 }  // namespace
 
 absl::StatusOr<Encoder> Encoder::Create(const ModelConfig& config, const Weights& weights) {
-  EncodingSpec spec;
-  spec.hidden_size = config.hidden_size;
-  spec.head_count = config.head_count;
-  spec.layer_count = config.layer_count;
-  spec.options = config.positional_options;
-  spec.weight = [&weights](absl::string_view role) { return weights.Find(role); };
-  auto positional = MakePositionalEncoding(config.positional_encoding, spec);
-  if (!positional.ok()) return positional.status();
-
   Encoder encoder;
-  encoder.embeddings_.word = weights.Get("embeddings.word");
-  encoder.embeddings_.segment = weights.Get("embeddings.segment");
-  encoder.embeddings_.positional = *std::move(positional);
-  encoder.embeddings_.norm = weights.GetLayerNorm("embeddings.norm", config.layer_norm_eps);
-  for (int64_t i = 0; i < config.layer_count; ++i) {
-    absl::StatusOr<EncoderLayer> layer = MakeLayer(config, weights, i);
-    if (!layer.ok()) return layer.status();
-    encoder.layers_.push_back(*std::move(layer));
+  encoder.config_ = config;
+  if (absl::Status status = encoder.AddEncodings(weights); !status.ok()) return status;
+  encoder.embeddings_ = Embeddings(config, weights, encoder.encodings_);
+  if (absl::Status status = encoder.AddLayers(weights); !status.ok()) return status;
+  if (config.convolution.kernel_size > 0) {
+    auto convolution = Convolution::Create(config, weights);
+    if (!convolution.ok()) return convolution.status();
+    encoder.convolution_ = *std::move(convolution);
+  }
+  if (config.final_norm) {
+    encoder.final_norm_ = weights.GetNorm("final_norm", config.norm, config.norm_eps);
   }
   return encoder;
 }
 
-absl::Status Encoder::Check(const RaggedBatch& batch) const {
-  const size_t token_count = batch.token_count();
-  if (batch.cu_seqlens.size() < 2 || batch.cu_seqlens.front() != 0 ||
-      batch.cu_seqlens.back() != static_cast<int64_t>(token_count)) {
-    return BadBatch("cu_seqlens does not go from 0 to the number of tokens");
-  }
-  for (size_t b = 0; b < batch.text_count(); ++b) {
-    if (batch.cu_seqlens[b + 1] <= batch.cu_seqlens[b]) {
-      return BadBatch(absl::StrCat("text ", b, " has no token"));
+absl::Status Encoder::AddEncodings(const Weights& weights) {
+  max_tokens_ = config_.max_tokens;
+  settings_.resize(config_.layer_count);
+  for (const EncodingConfig& encoding : config_.encodings) {
+    EncodingSpec spec;
+    spec.hidden_size = config_.embedding_width();
+    spec.head_count = config_.head_count;
+    spec.head_size = config_.head_width();
+    spec.layer_count = config_.layer_count;
+    spec.layers = encoding.layers;
+    spec.max_positions = config_.position_count;
+    spec.options = encoding.options;
+    spec.weight = [&weights](absl::string_view role) { return weights.Find(role); };
+    auto made = MakePositionalEncoding(encoding.name, spec);
+    if (!made.ok()) return made.status();
+    encodings_.push_back(*std::move(made));
+    position_limit_ = SmallerLimit(position_limit_, encodings_.back()->position_limit());
+    for (int64_t layer = 0; layer < config_.layer_count; ++layer) {
+      const auto& layers = encoding.layers;
+      if (layers.empty() || std::find(layers.begin(), layers.end(), layer) != layers.end()) {
+        settings_[layer].encodings.push_back(encodings_.back());
+      }
     }
   }
-  if (batch.segments.size() != token_count || batch.positions.size() != token_count ||
-      (!batch.key_mask.empty() && batch.key_mask.size() != token_count)) {
-    return BadBatch("ids, segments, positions and key_mask differ in length");
-  }
-  if (absl::Status status = CheckRange(batch.ids, embeddings_.word.size(0), "token id");
-      !status.ok()) {
-    return status;
-  }
-  if (absl::Status status = CheckRange(batch.segments, embeddings_.segment.size(0), "segment");
-      !status.ok()) {
-    return status;
-  }
-  return CheckRange(batch.positions, embeddings_.positional->position_limit(), "position");
+  max_tokens_ = SmallerLimit(max_tokens_, position_limit_);
+  return absl::OkStatus();
 }
 
-at::Tensor Encoder::Forward(const RaggedBatch& batch,
-                            std::vector<at::Tensor>* hidden_states) const {
-  const AttentionLayout layout{batch.cu_seqlens, batch.key_mask};
-  at::Tensor x = embeddings_.Forward(View(batch.ids), View(batch.segments), View(batch.positions));
-  if (hidden_states != nullptr) hidden_states->push_back(x);
-  for (const EncoderLayer& layer : layers_) {
-    x = layer.Forward(x, layout);
-    if (hidden_states != nullptr) hidden_states->push_back(x);
+absl::Status Encoder::AddLayers(const Weights& weights) {
+  std::vector<std::shared_ptr<const AttentionPattern>> patterns;
+  for (const PatternConfig& pattern : config_.patterns) {
+    auto made = MakeAttentionPattern(pattern.name, pattern.options);
+    if (!made.ok()) return made.status();
+    patterns.push_back(*std::move(made));
+    accepts_globals_ = accepts_globals_ || patterns.back()->accepts_globals();
+  }
+  for (int64_t source = 0; source < config_.source_count(); ++source) {
+    absl::StatusOr<EncoderLayer> layer = EncoderLayer::Create(config_, weights, source);
+    if (!layer.ok()) return layer.status();
+    sources_.push_back(*std::move(layer));
+  }
+  for (int64_t layer = 0; layer < config_.layer_count; ++layer) {
+    AttentionSettings& settings = settings_[layer];
+    settings.layer = layer;
+    settings.scale = config_.attention_scale != 0
+                         ? config_.attention_scale
+                         : 1 / std::sqrt(static_cast<double>(config_.head_width()));
+    settings.pattern =
+        patterns[config_.layer_patterns.empty() ? 0 : config_.layer_patterns[layer]];
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Encoder::Check(const RaggedBatch& batch,
+                            const std::vector<AttentionRequest>& attention) const {
+  absl::Status status = CheckBatchShape(batch);
+  if (status.ok()) status = CheckRange(batch.ids, embeddings_.vocab_size(), "token id");
+  if (status.ok() && embeddings_.segment_limit() > 0) {
+    status = CheckRange(batch.segments, embeddings_.segment_limit(), "segment");
+  }
+  if (status.ok()) {
+    // Half the range, so that differences of positions are representable.
+    constexpr int64_t kAnyPosition = int64_t{1} << 62;
+    status = CheckRange(batch.positions, position_limit_ > 0 ? position_limit_ : kAnyPosition,
+                        "position");
+  }
+  if (status.ok()) status = CheckLengths(batch, max_tokens_);
+  if (status.ok() && !batch.global_mask.empty() && !accepts_globals_) {
+    status = MakeError(absl::StatusCode::kInvalidArgument, "BAD_BATCH",
+                       "global_mask: the model has no global attention");
+  }
+  for (const AttentionRequest& request : attention) {
+    if (!status.ok()) break;
+    status = CheckRequest(request, batch, config_.layer_count, config_.head_count);
+  }
+  return status;
+}
+
+const RaggedBatch& Encoder::Placed(const RaggedBatch& batch, RaggedBatch& storage) const {
+  if (config_.position_rule != PositionRule::kSkipPads ||
+      std::find(batch.ids.begin(), batch.ids.end(), config_.pad_token_id) == batch.ids.end()) {
+    return batch;
+  }
+  storage = batch;
+  for (size_t b = 0; b < batch.text_count(); ++b) {
+    int64_t pads = 0;
+    for (int64_t i = batch.cu_seqlens[b]; i < batch.cu_seqlens[b + 1]; ++i) {
+      const bool is_default = batch.positions[i] == i - batch.cu_seqlens[b];
+      const bool is_pad = batch.ids[i] == config_.pad_token_id;
+      pads += is_pad ? 1 : 0;
+      if (is_default) storage.positions[i] = is_pad ? -1 : batch.positions[i] - pads;
+    }
+  }
+  return storage;
+}
+
+at::Tensor Encoder::Forward(const RaggedBatch& given, const ForwardRecord& record) const {
+  RaggedBatch storage;
+  const RaggedBatch& batch = Placed(given, storage);
+  const AttentionLayout layout(batch);
+  at::Tensor x = embeddings_.Forward(batch, layout.tokens);
+  if (record.hidden_states != nullptr) record.hidden_states->push_back(x);
+  for (int64_t i = 0; i < config_.layer_count; ++i) {
+    const int64_t source = config_.layer_sources.empty() ? i : config_.layer_sources[i];
+    const at::Tensor input = x;
+    x = sources_[source].Forward(x, settings_[i], layout, record.attention);
+    if (i == 0 && convolution_.has_value()) x = convolution_->Forward(input, x, batch);
+    if (i + 1 == config_.layer_count) x = final_norm_(x);
+    if (record.hidden_states != nullptr) record.hidden_states->push_back(x);
   }
   return x;
 }

@@ -1,9 +1,14 @@
 #include "model/encoder/weights.h"
 
+#include <ATen/ops/block_diag.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 
@@ -26,16 +31,54 @@ at::ScalarType ScalarTypeOf(DType dtype) {
   }
 }
 
-}  // namespace
-
-std::optional<at::Tensor> Weights::Find(absl::string_view role) const {
-  const auto found = map_.tensors.find(role);
-  if (found == map_.tensors.end()) return std::nullopt;
-  const TensorView& view = found->second;
-  // The file's bytes may have any alignment: copied as bytes, then cast.
+// The file's bytes may have any alignment: copied as bytes, then cast.
+at::Tensor ReadTensor(const TensorView& view) {
   at::Tensor tensor = at::empty(view.shape, at::TensorOptions(ScalarTypeOf(view.dtype)));
   if (!view.data.empty()) std::memcpy(tensor.data_ptr(), view.data.data(), view.data.size());
   return tensor.to(at::kFloat);
+}
+
+at::Tensor BlockDiagonal(const at::Tensor& x, int64_t groups) {
+  const std::vector<at::Tensor> blocks = x.flatten(1).chunk(groups, 0);
+  return at::block_diag(blocks);
+}
+
+at::Tensor Shaped(const at::Tensor& x, const WeightView& weight) {
+  switch (weight.form) {
+    case WeightForm::kPlain:
+      break;
+    case WeightForm::kTransposed:
+      return x.flatten(1).t().contiguous();
+    case WeightForm::kFlattened:
+      return x.flatten(1);
+    case WeightForm::kQkvPerHead: {
+      const int64_t size = x.size(0) / (3 * weight.parts);
+      return x.view({weight.parts, 3, size, x.size(1)}).transpose(0, 1).reshape(x.sizes());
+    }
+    case WeightForm::kGrouped:
+      return BlockDiagonal(x, weight.parts);
+  }
+  return x;
+}
+
+}  // namespace
+
+std::optional<at::Tensor> Weights::Load(absl::string_view role) const {
+  const auto found = map_.tensors.find(role);
+  if (found == map_.tensors.end()) return std::nullopt;
+  read_.emplace(role);
+  return Shaped(ReadTensor(found->second.view), found->second);
+}
+
+at::Tensor Weights::Counted(at::Tensor tensor) const {
+  bytes_ += static_cast<int64_t>(tensor.nbytes());
+  return tensor;
+}
+
+std::optional<at::Tensor> Weights::Find(absl::string_view role) const {
+  std::optional<at::Tensor> tensor = Load(role);
+  if (tensor.has_value()) Counted(*tensor);
+  return tensor;
 }
 
 at::Tensor Weights::Get(absl::string_view role) const {
@@ -44,22 +87,42 @@ at::Tensor Weights::Get(absl::string_view role) const {
   return *std::move(tensor);
 }
 
-Linear Weights::GetLinear(const std::string& role) const {
-  return {Get(role + ".weight"), Get(role + ".bias")};
+Linear Weights::GetLinear(const std::string& role) const { return GetJoinedLinear({role}); }
+
+Linear Weights::GetJoinedLinear(const std::vector<std::string>& roles) const {
+  std::vector<at::Tensor> weights;
+  std::vector<at::Tensor> biases;
+  bool any_bias = false;
+  for (const std::string& role : roles) {
+    const auto weight = Load(role + ".weight");
+    if (!weight.has_value()) throw std::logic_error(absl::StrCat("no weight for ", role));
+    weights.push_back(*weight);
+    const auto bias = Load(role + ".bias");
+    any_bias = any_bias || bias.has_value();
+    biases.push_back(bias.value_or(at::zeros({weights.back().size(0)})));
+  }
+  Linear linear;
+  linear.weight = Counted((weights.size() == 1 ? weights[0] : at::cat(weights)).to(linear_type_));
+  if (any_bias) linear.bias = Counted(biases.size() == 1 ? biases[0] : at::cat(biases));
+  return linear;
 }
 
-LayerNorm Weights::GetLayerNorm(const std::string& role, double eps) const {
-  return {Get(role + ".weight"), Get(role + ".bias"), eps};
+Norm Weights::GetNorm(const std::string& role, NormKind kind, double eps) const {
+  Norm norm;
+  norm.kind = kind;
+  norm.eps = eps;
+  norm.weight = Find(role + ".weight").value_or(at::Tensor());
+  norm.bias = Find(role + ".bias").value_or(at::Tensor());
+  return norm;
 }
 
 int64_t ParameterCount(const WeightMap& map) {
   int64_t count = 0;
-  for (const auto& [role, view] : map.tensors) count += view.element_count();
+  std::set<const void*> seen;  // a tensor may have several roles
+  for (const auto& [role, weight] : map.tensors) {
+    if (seen.insert(weight.view.data.data()).second) count += weight.view.element_count();
+  }
   return count;
-}
-
-int64_t WeightsBytes(const WeightMap& map) {
-  return ParameterCount(map) * static_cast<int64_t>(sizeof(float));
 }
 
 }  // namespace heed

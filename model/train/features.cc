@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/heads/sequence_head.h"
+#include "model/heads/classifier_head.h"
 
 namespace heed {
 namespace {
@@ -29,7 +29,7 @@ absl::StatusOr<at::Tensor> SentenceVectors(const Pretrained& encoder,
       batch.Append(item->input);
     }
     const c10::InferenceMode guard;
-    parts.push_back(MeanPool(encoder.encoder.Forward(batch, nullptr), batch));
+    parts.push_back(MeanPool(encoder.encoder->Forward(batch), batch));
     progress(end);
   }
   // Cloned outside inference mode, so that training may use it.

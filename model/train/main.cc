@@ -43,7 +43,7 @@ struct Part {
 
 absl::StatusOr<std::vector<Part>> MakeParts(const HeadCommand& command,
                                             const std::vector<Snippet>& snippets) {
-  const auto encoder = OpenPretrained(command.encoder, ConfigPurpose::kEncoder);
+  const auto encoder = OpenPretrained(command.encoder, {ConfigPurpose::kEncoder});
   if (!encoder.ok()) return encoder.status();
   std::vector<std::string> texts;
   for (const Snippet& snippet : snippets) texts.push_back(snippet.text);

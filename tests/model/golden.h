@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/api/batch.h"
@@ -27,6 +28,7 @@ class GoldenCase {
   int64_t width() const { return description_["seq_len"]; }
   int64_t length(int64_t row) const { return description_["lengths"][row]; }
   int64_t hidden_state_count() const { return description_["hidden_states"]; }
+  int64_t attention_count() const { return description_["attentions"]; }
 
   // The values of an output; throws when it is not there.
   template <typename T>
@@ -39,17 +41,37 @@ class GoldenCase {
   }
   bool Has(const std::string& output) const { return file_->Find(id() + "." + output) != nullptr; }
 
+  // The tokens [first, second) of row `row` that are not padding, on whichever side that is.
+  std::pair<int64_t, int64_t> Real(int64_t row) const {
+    const auto mask = Values<int64_t>("attention_mask");
+    int64_t begin = 0;
+    int64_t end = width();
+    while (mask[row * width() + begin] == 0) ++begin;
+    while (mask[row * width() + end - 1] == 0) --end;
+    return {begin, end};
+  }
+
   // Row `row` without its padding; holes of the attention mask become hidden keys.
   TokenIds Row(int64_t row) const {
     const auto ids = Values<int64_t>("input_ids");
-    const auto segments = Values<int64_t>("token_type_ids");
+    const auto segments = Has("token_type_ids") ? Values<int64_t>("token_type_ids")
+                                                : std::vector<int64_t>(ids.size(), 0);
     const auto mask = Values<int64_t>("attention_mask");
+    const auto [begin, end] = Real(row);
     TokenIds text;
-    for (int64_t i = row * width(); i < row * width() + length(row); ++i) {
+    for (int64_t i = row * width() + begin; i < row * width() + end; ++i) {
       text.ids.push_back(ids[i]);
       text.segments.push_back(segments[i]);
       text.key_mask.push_back(mask[i] != 0);
     }
+    if (Has("global_attention_mask")) {
+      const auto global = Values<int64_t>("global_attention_mask");
+      for (int64_t i = row * width() + begin; i < row * width() + end; ++i) {
+        text.global_mask.push_back(global[i] != 0);
+      }
+    }
+    // The reference's rules of length see the padded width.
+    text.context_length = width();
     return text;
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/checkpoint/checkpoint.h"
 #include "model/checkpoint/config_fields.h"
 #include "model/checkpoint/model_config.h"
 
@@ -18,17 +19,21 @@ struct WeightSpec {
   // Its name in the checkpoint, without the optional prefix; where a name changed, the newest
   // first.
   std::vector<std::string> names;
-  std::vector<int64_t> shape;
+  std::vector<int64_t> shape;  // in the file; -1: any size
+  WeightForm form = WeightForm::kPlain;
+  int64_t parts = 1;
+  bool optional = false;
 };
 
 struct Architecture {
   // Reads the architecture's own fields; problems are kept in `fields`.
   void (*read_config)(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config);
-  // Every tensor of that configuration; the head's too unless config.pooling is kNone.
+  // Every tensor of that configuration; the head's too unless its pooling is kNone.
   std::vector<WeightSpec> (*weights)(const ModelConfig& config);
   // Tensor names may start with this (the base model inside a classifier) or go without it.
   const char* prefix;
-  // After the prefix: buffers that older versions saved and that hold no parameters.
+  // After the prefix: buffers and aliases that hold no parameters of their own. One that begins
+  // with '*' stands for every name that ends with the rest.
   std::vector<std::string> buffers;
 };
 

@@ -4,7 +4,7 @@
 
 namespace heed {
 
-#define HEED_ARCHITECTURE(name) Architecture Make_##name();
+#define HEED_ARCHITECTURE(name, model_type) Architecture Make_##name();
 #include "model/checkpoint/architectures/architectures.inc"
 #undef HEED_ARCHITECTURE
 
@@ -12,7 +12,7 @@ namespace {
 
 const std::map<std::string, Architecture>& Architectures() {
   static const auto* const architectures = new std::map<std::string, Architecture>{
-#define HEED_ARCHITECTURE(name) {#name, Make_##name()},
+#define HEED_ARCHITECTURE(name, model_type) {model_type, Make_##name()},
 #include "model/checkpoint/architectures/architectures.inc"
 #undef HEED_ARCHITECTURE
   };
