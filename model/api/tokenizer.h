@@ -26,6 +26,9 @@ struct TokenDetail {
   uint32_t end_char = 0;
   uint32_t segment = 0;
   bool special = false;
+  // Which word of its text, from 0, as the tokenizer splits text before it makes tokens; tokens of
+  // one word and segment belong together. -1 for special tokens.
+  int64_t word = -1;
 };
 
 enum class TooLong {

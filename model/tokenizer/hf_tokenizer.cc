@@ -117,6 +117,7 @@ std::vector<TokenDetail> ReadTokens(const HeedEncodingView& view) {
     token.end_char = view.char_offsets[2 * i + 1];
     token.segment = view.segments[i];
     token.special = view.special[i] != 0;
+    token.word = view.words[i];
   }
   return tokens;
 }

@@ -58,7 +58,7 @@ typedef struct HeedEncodeRequest {
 } HeedEncodeRequest;
 
 /* Everything is owned by the encoding. Arrays hold `size` entries, offsets two (start, end) each.
- * The last five arrays may be read only if `has_tokens`. */
+ * The last six arrays may be read only if `has_tokens`. */
 typedef struct HeedEncodingView {
   size_t size;
   size_t original_count; /* before truncation, special tokens included */
@@ -68,6 +68,7 @@ typedef struct HeedEncodingView {
   const uint32_t* char_offsets; /* code points of the text that `segments` names */
   const uint32_t* byte_offsets; /* the same in bytes */
   const uint32_t* segments;     /* 0 or 1: the text; a special token counts to the one before it */
+  const int64_t* words;         /* which word of its text, from 0; -1: none (special tokens) */
   const char* pieces;           /* token strings end to end; UTF-8 */
   const size_t* piece_ends;     /* where in `pieces` each ends */
   uint8_t truncated;

@@ -98,6 +98,76 @@ TEST(EncodeTest, EmojiInPiecesStayWholeAndValid) {
   }
 }
 
+// Words and offsets (in code points) are those of the tokenizers wheel 0.22.2.
+struct WordCase {
+  const char* folder;
+  std::string texts[2];
+  std::vector<int64_t> words;
+  std::vector<uint32_t> starts;
+  std::vector<uint32_t> ends;
+};
+
+TEST(EncodeTest, TokensKnowTheirWordAndPlace) {
+  const std::string single = "don't caf\u00e9 \u2014 \u00dcberpr\u00fcfung\U0001f642 [SEP]";
+  const std::string first = "na\u00efve \u6771\u4eac";
+  const std::string second = "it's \u4eac";
+  const WordCase cases[] = {
+      {"tests/golden/bert",
+       {single, ""},
+       {-1, 0, 0, 1, 2, 3, 3, 3, 4, 5, 6, -1},
+       {0, 0, 1, 3, 4, 6, 8, 9, 11, 13, 26, 0},
+       {0, 1, 3, 4, 5, 8, 9, 10, 12, 25, 31, 0}},
+      {"tests/golden/bert",
+       {first, second},
+       {-1, 0, 0, 0, 0, 0, 1, 2, -1, 0, 0, 1, 2, 3, -1},
+       {0, 0, 1, 2, 3, 4, 6, 7, 0, 0, 1, 2, 3, 5, 0},
+       {0, 1, 2, 3, 4, 5, 7, 8, 0, 1, 2, 3, 4, 6, 0}},
+      {"tests/golden/tokenizer/byte_level",
+       {first, second},
+       {-1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, -1, -1, 0, 0, 1, 1, 2, 2, 2, 2, -1},
+       {0, 0, 1, 2, 2, 3, 4, 6, 6, 6, 6, 7, 7, 7, 0, 0, 0, 1, 2, 3, 5, 5, 5, 5, 0},
+       {0, 1, 2, 3, 3, 4, 5, 6, 7, 7, 7, 8, 8, 8, 0, 0, 1, 2, 3, 4, 5, 6, 6, 6, 0}},
+      {"tests/golden/t5_encoder",
+       {first, second},
+       {0, 1, -1, 0, 1, 1, -1},
+       {0, 5, 0, 0, 4, 5, 0},
+       {5, 8, 0, 4, 5, 6, 0}},
+  };
+  for (const WordCase& expected : cases) {
+    SCOPED_TRACE(std::string(expected.folder) + ": " + expected.texts[0]);
+    std::optional<absl::string_view> pair;
+    if (!expected.texts[1].empty()) pair = expected.texts[1];
+    const auto item = Load(expected.folder)->Encode(expected.texts[0], pair, {.with_tokens = true});
+    ASSERT_TRUE(item.ok()) << item.status();
+    std::vector<int64_t> words;
+    std::vector<uint32_t> starts;
+    std::vector<uint32_t> ends;
+    for (const TokenDetail& token : item->tokens) {
+      words.push_back(token.word);
+      starts.push_back(token.start_char);
+      ends.push_back(token.end_char);
+      const std::string& text = expected.texts[token.segment];
+      EXPECT_EQ(text.substr(token.start_byte, token.end_byte - token.start_byte),
+                SliceChars(text, token.start_char, token.end_char));
+    }
+    EXPECT_EQ(words, expected.words);
+    EXPECT_EQ(starts, expected.starts);
+    EXPECT_EQ(ends, expected.ends);
+  }
+}
+
+// What is cut off takes its words along, and the others keep their numbers.
+TEST(EncodeTest, WordsOutliveTruncation) {
+  const auto tokenizer = Load("tests/golden/bert", {.max_tokens = 6});
+  EncodeOptions options = {.too_long = TooLong::kTruncate, .with_tokens = true};
+  options.side = TruncationSide::kLeft;
+  const auto item = tokenizer->Encode("the token na\u00efve", std::nullopt, options);
+  ASSERT_TRUE(item.ok()) << item.status();
+  std::vector<int64_t> words;
+  for (const TokenDetail& token : item->tokens) words.push_back(token.word);
+  EXPECT_EQ(words, std::vector<int64_t>({-1, 2, 2, 2, 2, -1}));
+}
+
 TEST(EncodeTest, EmptyTextsHaveOnlySpecialTokens) {
   const auto tokenizer = Load("tests/golden/bert");
   EXPECT_EQ(tokenizer->Encode("", std::nullopt, {})->input.size(), 2u);

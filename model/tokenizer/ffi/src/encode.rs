@@ -36,6 +36,8 @@ pub struct Details {
     pub char_offsets: Vec<[u32; 2]>,
     pub byte_offsets: Vec<[u32; 2]>,
     pub segments: Vec<u32>,
+    /// The word of its text that the pre-tokenizer made the token from; -1 for special tokens.
+    pub words: Vec<i64>,
     /// The token strings end to end, and where each ends.
     pub pieces: String,
     pub piece_ends: Vec<usize>,
@@ -198,6 +200,9 @@ fn details(encoding: &Encoding, request: &Request) -> Details {
         out.char_offsets.push([start as u32, end as u32]);
         out.byte_offsets.push([table[start], table[end]]);
         out.segments.push(segment as u32);
+        let word = encoding.get_word_ids().get(i).copied().flatten();
+        out.words
+            .push(word.filter(|_| !special).map_or(-1, i64::from));
         out.pieces.push_str(token);
         out.piece_ends.push(out.pieces.len());
     }
