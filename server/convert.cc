@@ -1,10 +1,50 @@
 #include "server/convert.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace heed {
+namespace {
+
+// Little-endian on any machine, as the contract says.
+std::string LittleEndianBytes(const std::vector<float>& values) {
+  std::string bytes(values.size() * sizeof(float), '\0');
+  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
+  if constexpr (std::endian::native == std::endian::big) {
+    for (size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+      std::reverse(&bytes[i], &bytes[i] + sizeof(float));
+    }
+  }
+  return bytes;
+}
+
+v1::Tensor ToTensor(const std::vector<float>& values, size_t rows, size_t columns) {
+  v1::Tensor tensor;
+  tensor.set_type(v1::TENSOR_TYPE_FLOAT32);
+  tensor.add_shape(static_cast<int64_t>(rows));
+  tensor.add_shape(static_cast<int64_t>(columns));
+  tensor.set_data(LittleEndianBytes(values));
+  return tensor;
+}
+
+v1::Entity ToProto(EntitySpan span) {
+  v1::Entity entity;
+  entity.set_label(std::move(span.label));
+  entity.set_score(span.score);
+  entity.set_start_byte(span.start_byte);
+  entity.set_end_byte(span.end_byte);
+  entity.set_start_char(span.start_char);
+  entity.set_end_char(span.end_char);
+  entity.set_segment(span.segment);
+  return entity;
+}
+
+}  // namespace
 
 google::protobuf::Duration ToProto(absl::Duration duration) {
   google::protobuf::Duration proto;
@@ -79,6 +119,18 @@ void FillClassification(const ModelInfo& info, const ItemResult& result, uint32_
   }
   if (return_logits) {
     classification.mutable_logits()->Add(result.logits.begin(), result.logits.end());
+  }
+}
+
+void FillTokenClassification(const ModelInfo& info, absl::Span<const TokenDetail> tokens,
+                             const ItemResult& result, EntityAggregation aggregation,
+                             bool return_logits, v1::Classification& classification) {
+  for (EntitySpan& span : FindEntities(tokens, result.token_scores, info.labels, aggregation)) {
+    *classification.add_entities() = ToProto(std::move(span));
+  }
+  if (return_logits) {
+    *classification.mutable_token_logits() =
+        ToTensor(result.token_logits, tokens.size(), info.labels.size());
   }
 }
 

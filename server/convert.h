@@ -2,12 +2,14 @@
 #pragma once
 
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "google/protobuf/duration.pb.h"
 #include "heed/v1/classification.pb.h"
 #include "heed/v1/common.pb.h"
 #include "heed/v1/model.pb.h"
 #include "model/api/model_info.h"
 #include "model/api/tokenizer.h"
+#include "server/entities.h"
 #include "server/scheduler.h"
 #include "server/served_model.h"
 
@@ -25,5 +27,11 @@ v1::Model ToProto(const ServedModel& model, bool is_default);
 // if asked.
 void FillClassification(const ModelInfo& info, const ItemResult& result, uint32_t top_k,
                         bool return_logits, v1::Classification& classification);
+
+// The same for a model that labels tokens: fills entities, and token_logits if asked. tokens: as
+// many as `result` has rows.
+void FillTokenClassification(const ModelInfo& info, absl::Span<const TokenDetail> tokens,
+                             const ItemResult& result, EntityAggregation aggregation,
+                             bool return_logits, v1::Classification& classification);
 
 }  // namespace heed

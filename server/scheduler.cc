@@ -28,16 +28,18 @@ absl::StatusOr<RunOutput> RunGuarded(const Runner& runner, const RaggedBatch& ba
   }
 }
 
-absl::Status CheckShape(const RunOutput& output, size_t texts, size_t labels) {
-  const size_t expected = texts * labels;
-  if (output.logits.size() == expected && output.scores.size() == expected) {
-    return absl::OkStatus();
-  }
+absl::Status CheckShape(const RunOutput& output, const RaggedBatch& batch, const ModelInfo& info) {
+  const bool tokens = info.labels_tokens();
+  const size_t rows = tokens ? batch.token_count() : batch.text_count();
+  const size_t expected = rows * info.labels.size();
+  const size_t logits = (tokens ? output.token_logits : output.logits).size();
+  const size_t scores = (tokens ? output.token_scores : output.scores).size();
+  if (logits == expected && scores == expected) return absl::OkStatus();
   return MakeError(absl::StatusCode::kInternal, "BAD_MODEL_OUTPUT",
-                   absl::StrCat("the model gave ", output.logits.size(), " logits and ",
-                                output.scores.size(), " scores where ", expected, " were due"),
-                   {{"logits", absl::StrCat(output.logits.size())},
-                    {"scores", absl::StrCat(output.scores.size())},
+                   absl::StrCat("the model gave ", logits, " logits and ", scores, " scores where ",
+                                expected, " were due"),
+                   {{"logits", absl::StrCat(logits)},
+                    {"scores", absl::StrCat(scores)},
                     {"expected", absl::StrCat(expected)}});
 }
 
@@ -45,9 +47,34 @@ bool AllFinite(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); });
 }
 
-std::vector<float> Row(const std::vector<float>& matrix, size_t row, size_t width) {
-  const auto begin = matrix.begin() + static_cast<std::ptrdiff_t>(row * width);
-  return std::vector<float>(begin, begin + static_cast<std::ptrdiff_t>(width));
+// Rows first … last-1.
+std::vector<float> Rows(const std::vector<float>& matrix, size_t first, size_t last, size_t width) {
+  return std::vector<float>(matrix.begin() + static_cast<std::ptrdiff_t>(first * width),
+                            matrix.begin() + static_cast<std::ptrdiff_t>(last * width));
+}
+
+// What `output` says of each text of `batch`; CheckShape was OK.
+std::vector<ItemResult> SplitOutput(const RunOutput& output, const RaggedBatch& batch,
+                                    const ModelInfo& info) {
+  const size_t labels = info.labels.size();
+  std::vector<ItemResult> items(batch.text_count());
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (info.labels_tokens()) {
+      const auto first = static_cast<size_t>(batch.cu_seqlens[i]);
+      const auto last = static_cast<size_t>(batch.cu_seqlens[i + 1]);
+      items[i].token_logits = Rows(output.token_logits, first, last, labels);
+      items[i].token_scores = Rows(output.token_scores, first, last, labels);
+    } else {
+      items[i].logits = Rows(output.logits, i, i + 1, labels);
+      items[i].scores = Rows(output.scores, i, i + 1, labels);
+    }
+  }
+  return items;
+}
+
+bool AllFinite(const ItemResult& item) {
+  return AllFinite(item.logits) && AllFinite(item.scores) && AllFinite(item.token_logits) &&
+         AllFinite(item.token_scores);
 }
 
 absl::Status ExpiryError(Expiry why, absl::Duration limit) {
@@ -215,12 +242,14 @@ void BatchScheduler::RunBatch(std::vector<Entry> batch) {
   RaggedBatch ragged;
   // A text is only ever read by the batch that took it, so its job needs no lock here.
   for (const Entry& entry : batch) ragged.Append(entry.pending->job.texts[entry.item]);
-  const size_t labels = runner_.info().labels.size();
   const absl::Time start = clock_.Now();
   absl::StatusOr<RunOutput> output = RunGuarded(runner_, ragged);
   const absl::Duration compute = clock_.Now() - start;
   absl::Status status = output.status();
-  if (status.ok()) status = CheckShape(*output, batch.size(), labels);
+  if (status.ok()) status = CheckShape(*output, ragged, runner_.info());
+  std::vector<ItemResult> items;
+  if (status.ok()) items = SplitOutput(*output, ragged, runner_.info());
+  for (ItemResult& item : items) item.compute = compute;
 
   metrics_.batch_texts->Observe(static_cast<double>(batch.size()));
   metrics_.batch_tokens->Observe(static_cast<double>(ragged.token_count()));
@@ -239,7 +268,7 @@ void BatchScheduler::RunBatch(std::vector<Entry> batch) {
                 ? rate
                 : tokens_per_second_ + kThroughputWeight * (rate - tokens_per_second_);
       }
-      Scatter(batch, *output, start, compute, finished);
+      Scatter(batch, std::move(items), start, finished);
     } else {
       metrics_.failed_batches->Increment();
       for (const Entry& entry : batch) {
@@ -251,15 +280,14 @@ void BatchScheduler::RunBatch(std::vector<Entry> batch) {
   Notify(std::move(finished));
 }
 
-void BatchScheduler::Scatter(const std::vector<Entry>& batch, const RunOutput& output,
-                             absl::Time start, absl::Duration compute, Finished& finished) {
-  const size_t labels = runner_.info().labels.size();
+void BatchScheduler::Scatter(const std::vector<Entry>& batch, std::vector<ItemResult> items,
+                             absl::Time start, Finished& finished) {
   for (size_t row = 0; row < batch.size(); ++row) {
     Pending& pending = *batch[row].pending;
-    ItemResult item{Row(output.logits, row, labels), Row(output.scores, row, labels),
-                    start - pending.enqueued, compute};
+    ItemResult& item = items[row];
+    item.queue = start - pending.enqueued;
     metrics_.queue_seconds->Observe(absl::ToDoubleSeconds(item.queue));
-    const bool finite = AllFinite(item.logits) && AllFinite(item.scores);
+    const bool finite = AllFinite(item);
     if (!finite) metrics_.non_finite->Increment();
     if (pending.finished) continue;
     if (!finite) {

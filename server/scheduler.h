@@ -28,8 +28,11 @@ namespace heed {
 struct ItemResult {
   std::vector<float> logits;  // [C]
   std::vector<float> scores;  // [C]
-  absl::Duration queue;       // from submission to the start of its batch
-  absl::Duration compute;     // of its batch
+  // Models that label tokens: [n, C], special tokens included, and logits and scores are empty.
+  std::vector<float> token_logits;
+  std::vector<float> token_scores;
+  absl::Duration queue;    // from submission to the start of its batch
+  absl::Duration compute;  // of its batch
 };
 
 struct JobResult {
@@ -113,8 +116,8 @@ class BatchScheduler : public Scheduler {
   // Looks at the queue once: removes what expired and what runs now. Returns when to look again.
   absl::Time Look(std::vector<Entry>& batch, Finished& finished);
   void RunBatch(std::vector<Entry> batch);
-  void Scatter(const std::vector<Entry>& batch, const RunOutput& output, absl::Time start,
-               absl::Duration compute, Finished& finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Scatter(const std::vector<Entry>& batch, std::vector<ItemResult> items, absl::Time start,
+               Finished& finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(const PendingPtr& pending, absl::Status status, std::optional<size_t> failed_item,
               Finished& finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the waiting texts of finished jobs out of the queue; returns how many.

@@ -18,6 +18,11 @@ namespace {
 
 // Larger replies are built on the pool, so that the thread that computes goes on computing.
 constexpr size_t kInlineResults = 64;
+// The same where each token has a result.
+constexpr size_t kInlineTokens = 4096;
+// Most bytes of token logits in one reply: protobuf ends at 2 GiB, and a reply lies in memory a few
+// times over.
+constexpr size_t kMaxTokenLogitsBytes = size_t{256} << 20;
 
 struct ClassifyTask {
   ServiceContext context;
@@ -25,17 +30,21 @@ struct ClassifyTask {
   v1::ClassifyRequest request;
   const ServedModel* model = nullptr;
   EncodeOptions options;
+  EntityAggregation aggregation = EntityAggregation::kSimple;
   std::vector<EncodedInput> inputs;
   JobResult result;
 };
 using TaskPtr = std::shared_ptr<ClassifyTask>;
 
+absl::Status UnknownEnumValue(const std::string& field, int number) {
+  const std::string value = absl::StrCat(number);
+  return MakeError(absl::StatusCode::kInvalidArgument, "UNKNOWN_ENUM_VALUE",
+                   absl::StrCat(field, " has no value ", value), {{"value", value}}, field);
+}
+
 absl::Status CheckFeatures(const v1::ClassifyRequest& request) {
   if (!v1::Importance_IsValid(request.importance())) {
-    const std::string value = absl::StrCat(static_cast<int>(request.importance()));
-    return MakeError(absl::StatusCode::kInvalidArgument, "UNKNOWN_ENUM_VALUE",
-                     absl::StrCat("importance has no value ", value), {{"value", value}},
-                     "importance");
+    return UnknownEnumValue("importance", request.importance());
   }
   if (request.importance() != v1::IMPORTANCE_UNSPECIFIED) {
     return FeatureNotAvailable("importance", v1::Importance_Name(request.importance()));
@@ -44,6 +53,58 @@ absl::Status CheckFeatures(const v1::ClassifyRequest& request) {
     return FeatureNotAvailable("position_override", request.position_override().ShortDebugString());
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<EntityAggregation> ReadEntityAggregation(v1::EntityAggregation aggregation) {
+  switch (aggregation) {
+    case v1::ENTITY_AGGREGATION_UNSPECIFIED:
+    case v1::ENTITY_AGGREGATION_SIMPLE:
+      return EntityAggregation::kSimple;
+    case v1::ENTITY_AGGREGATION_NONE:
+      return EntityAggregation::kNone;
+    case v1::ENTITY_AGGREGATION_FIRST:
+      return EntityAggregation::kFirst;
+    default:
+      return UnknownEnumValue("entity_aggregation", aggregation);
+  }
+}
+
+// What makes no sense for the kind of model that was asked.
+absl::Status CheckTask(const v1::ClassifyRequest& request, const ModelInfo& info) {
+  const auto refuse = [&](absl::string_view reason, absl::string_view message,
+                          const std::string& field, const std::string& value) {
+    return MakeError(absl::StatusCode::kInvalidArgument, reason, message,
+                     {{"task", info.task}, {"value", value}}, field);
+  };
+  if (info.labels_tokens()) {
+    if (request.top_k() == 0) return absl::OkStatus();
+    return refuse(
+        "TOP_K_NOT_SUPPORTED",
+        "this model labels tokens, so there are no best labels of a text; leave top_k at 0",
+        "top_k", absl::StrCat(request.top_k()));
+  }
+  if (request.entity_aggregation() == v1::ENTITY_AGGREGATION_UNSPECIFIED) return absl::OkStatus();
+  return refuse("ENTITIES_NOT_SUPPORTED", "this model labels whole texts and finds no entities",
+                "entity_aggregation", v1::EntityAggregation_Name(request.entity_aggregation()));
+}
+
+size_t TotalTokens(const std::vector<EncodedInput>& inputs) {
+  size_t tokens = 0;
+  for (const EncodedInput& input : inputs) tokens += input.item.input.size();
+  return tokens;
+}
+
+absl::Status CheckReplySize(const ClassifyTask& task) {
+  const ModelInfo& info = task.model->model.info();
+  if (!info.labels_tokens() || !task.request.return_logits()) return absl::OkStatus();
+  const size_t bytes = TotalTokens(task.inputs) * info.labels.size() * sizeof(float);
+  if (bytes <= kMaxTokenLogitsBytes) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument, "TOKEN_LOGITS_TOO_LARGE",
+      absl::StrCat("the logits of all tokens would take ", bytes, " bytes, the limit is ",
+                   kMaxTokenLogitsBytes, "; ask for fewer texts at once"),
+      {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(kMaxTokenLogitsBytes)}},
+      "return_logits");
 }
 
 // Decodes and checks; no work on the texts yet.
@@ -55,11 +116,19 @@ absl::Status Prepare(ClassifyTask& task) {
   const absl::StatusOr<TooLong> policy = ReadLongTextPolicy(task.request.long_text_policy());
   if (!policy.ok()) return policy.status();
   task.options.too_long = *policy;
+  const absl::StatusOr<EntityAggregation> aggregation =
+      ReadEntityAggregation(task.request.entity_aggregation());
+  if (!aggregation.ok()) return aggregation.status();
+  task.aggregation = *aggregation;
   const v1::ModelSelector& selector = task.request.model();
   const auto model = task.context.models->Find(selector.name(), selector.version());
   if (!model.ok()) return model.status();
   task.model = *model;
-  return CheckInputs(task.request.inputs(), task.context.limits, task.model->model.info());
+  const ModelInfo& info = task.model->model.info();
+  task.options.with_tokens = info.labels_tokens();
+  status = CheckTask(task.request, info);
+  if (!status.ok()) return status;
+  return CheckInputs(task.request.inputs(), task.context.limits, info);
 }
 
 v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
@@ -71,7 +140,13 @@ v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const ItemResult& item = task.result.items[i];
     v1::Classification& result = *response.add_results();
-    FillClassification(info, item, task.request.top_k(), task.request.return_logits(), result);
+    const bool logits = task.request.return_logits();
+    if (info.labels_tokens()) {
+      FillTokenClassification(info, task.inputs[i].item.tokens, item, task.aggregation, logits,
+                              result);
+    } else {
+      FillClassification(info, item, task.request.top_k(), logits, result);
+    }
     *result.mutable_usage() = ToUsage(task.inputs[i].item);
     v1::Timing& timing = *result.mutable_timing();
     *timing.mutable_tokenize() = ToProto(task.inputs[i].tokenize);
@@ -96,12 +171,19 @@ void Answer(ClassifyTask& task) {
                       : result.status);
 }
 
+// Whether the reply is short work for the thread that computes.
+bool AnswersInline(const ClassifyTask& task) {
+  return task.inputs.size() <= kInlineResults &&
+         (!task.model->model.info().labels_tokens() || TotalTokens(task.inputs) <= kInlineTokens);
+}
+
 void Submit(const TaskPtr& task) {
   absl::StatusOr<std::vector<EncodedInput>> inputs =
       EncodeInputs(task->context, *task->call, *task->model->model.tokenizer,
                    task->request.inputs(), task->options);
   if (!inputs.ok()) return task->call->Fail(inputs.status());
   task->inputs = *std::move(inputs);
+  if (const absl::Status size = CheckReplySize(*task); !size.ok()) return task->call->Fail(size);
   Job job;
   job.deadline = task->call->deadline;
   job.cancel = task->call->cancel;
@@ -110,7 +192,7 @@ void Submit(const TaskPtr& task) {
   for (const EncodedInput& input : task->inputs) job.texts.push_back(input.item.input);
   job.done = [task](JobResult result) {
     task->result = std::move(result);
-    if (task->inputs.size() <= kInlineResults) return Answer(*task);
+    if (AnswersInline(*task)) return Answer(*task);
     task->context.pool->Submit([task] { Answer(*task); });
   };
   const absl::Status status = task->model->scheduler->Submit(std::move(job));

@@ -14,7 +14,7 @@ TORCH = r'(ATen|c10|caffe2)/'
 API = r'model/api/'
 
 # The first rule whose path pattern matches a file counts.
-CORE_FILES = (r'batch_policy|cancel_token|clock|cpu_count|lifecycle|logging|metrics|option_table|'
+CORE_FILES = (r'batch_policy|cancel_token|clock|cpu_count|entities|lifecycle|logging|metrics|option_table|'
               r'options|scheduler|served_model|thread_pool')
 CORE = rf'server/({CORE_FILES})\.h$'
 SERVICE = r'server/(service_\w+|convert\w*|metrics_endpoint)\.h$'

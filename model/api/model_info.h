@@ -39,6 +39,9 @@ struct ModelInfo {
   int64_t parameter_count = 0;
   int64_t weights_bytes = 0;
   int64_t packed_bytes = 0;
+
+  // Whether the model labels each token rather than the text.
+  bool labels_tokens() const { return task == "token_classification"; }
 };
 
 }  // namespace heed

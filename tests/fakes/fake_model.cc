@@ -10,13 +10,14 @@ namespace heed {
 namespace {
 
 void AppendToken(int64_t id, uint32_t segment, absl::string_view whole, absl::string_view word,
-                 TokenizedItem& item) {
+                 TokenizedItem& item, int64_t word_index = -1) {
   item.input.ids.push_back(id);
   item.input.segments.push_back(segment);
   TokenDetail token;
   token.id = id;
   token.segment = segment;
   token.special = word.empty();
+  token.word = word_index;
   token.piece = word.empty() ? "[SPECIAL]" : std::string(word);
   if (!word.empty()) {
     token.start_byte = token.start_char = static_cast<uint32_t>(word.data() - whole.data());
@@ -26,8 +27,9 @@ void AppendToken(int64_t id, uint32_t segment, absl::string_view whole, absl::st
 }
 
 void AppendText(absl::string_view text, uint32_t segment, TokenizedItem& item) {
+  int64_t index = 0;
   for (const absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
-    AppendToken(static_cast<int64_t>(word.size()) + 10, segment, text, word, item);
+    AppendToken(static_cast<int64_t>(word.size()) + 10, segment, text, word, item, index++);
   }
   AppendToken(FakeTokenizer::kSep, segment, text, "", item);
 }
@@ -59,7 +61,7 @@ absl::StatusOr<TokenizedItem> FakeTokenizer::Encode(absl::string_view text,
     item.input.segments.resize(max_tokens_);
     item.tokens.resize(max_tokens_);
     item.input.ids.back() = kSep;
-    item.tokens.back() = TokenDetail{"[SPECIAL]", kSep, 0, 0, 0, 0, 0, true};
+    item.tokens.back() = TokenDetail{"[SPECIAL]", kSep, 0, 0, 0, 0, 0, true, -1};
   }
   if (!options.with_tokens) item.tokens.clear();
   return item;
@@ -94,6 +96,23 @@ RunOutput FakeRunner::Compute(const RaggedBatch& batch) {
   return output;
 }
 
+RunOutput FakeRunner::ComputeTokens(const RaggedBatch& batch) {
+  RunOutput output;
+  for (const int64_t id : batch.ids) {
+    for (int64_t label = 0; label < 3; ++label) {
+      const bool mine = label == id % 3;
+      output.token_logits.push_back(mine ? static_cast<float>(id) : 0.0f);
+      output.token_scores.push_back(mine ? 0.75f : 0.125f);
+    }
+  }
+  return output;
+}
+
+void FakeRunner::LabelTokens() {
+  info_.labels = {"O", "B-X", "I-X"};
+  info_.task = "token_classification";
+}
+
 absl::StatusOr<RunOutput> FakeRunner::Run(const RaggedBatch& batch, const Wants&) const {
   Behaviour behaviour;
   {
@@ -103,7 +122,7 @@ absl::StatusOr<RunOutput> FakeRunner::Run(const RaggedBatch& batch, const Wants&
     behaviour = behaviour_;
   }
   if (behaviour) return behaviour(batch);
-  return Compute(batch);
+  return info_.labels_tokens() ? ComputeTokens(batch) : Compute(batch);
 }
 
 void FakeRunner::SetBehaviour(Behaviour behaviour) {

@@ -33,6 +33,8 @@ class FakeTokenizer : public Tokenizer {
 };
 
 // Two labels, "no" and "yes". logits = {0, sum of the text's ids}; scores = {1/(1+s), s/(1+s)}.
+// After LabelTokens(): labels "O", "B-X" and "I-X", and a token's label is its id modulo 3, with
+// its id as logit and a score of 3/4, where the others have 0 and 1/8.
 class FakeRunner : public Runner {
  public:
   // Replaces the computation; may throw.
@@ -45,9 +47,12 @@ class FakeRunner : public Runner {
 
   // What the model computes when nothing replaces it.
   static RunOutput Compute(const RaggedBatch& batch);
+  static RunOutput ComputeTokens(const RaggedBatch& batch);
 
   // The rest is for the test. Changing info() is only safe before the model serves.
   ModelInfo& mutable_info() { return info_; }
+  // Makes it a token-classification model; only safe before it serves.
+  void LabelTokens();
   void SetBehaviour(Behaviour behaviour);
   // From now on a run waits at its start until Open().
   void Close();

@@ -41,5 +41,19 @@ TEST(FakeRunnerTest, ScoresFollowFromIds) {
   EXPECT_EQ(output->scores, std::vector<float>({1.0f / 7, 6.0f / 7, 0.5f, 0.5f}));
 }
 
+TEST(FakeRunnerTest, LabelsTokensByTheirIds) {
+  FakeRunner runner;
+  runner.LabelTokens();
+  RaggedBatch batch;
+  batch.Append(MakeIds(1, 13));
+  batch.Append(MakeIds(1, 3));
+  const auto output = runner.Run(batch, {});
+  ASSERT_TRUE(output.ok());
+  EXPECT_TRUE(output->logits.empty());
+  EXPECT_EQ(output->token_logits, std::vector<float>({0, 13, 0, 3, 0, 0}));
+  EXPECT_EQ(output->token_scores,
+            std::vector<float>({0.125f, 0.75f, 0.125f, 0.75f, 0.125f, 0.125f}));
+}
+
 }  // namespace
 }  // namespace heed

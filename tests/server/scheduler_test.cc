@@ -1,5 +1,6 @@
 #include "server/scheduler.h"
 
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <stdexcept>
@@ -304,6 +305,40 @@ TEST_F(SchedulerTest, NonFiniteResultFailsOnlyItsText) {
   EXPECT_EQ(bad.Get().failed_item, 1u);
   EXPECT_EQ(runner_.batches().size(), 2u);  // both shared a batch
   EXPECT_EQ(model_metrics_.non_finite->Value(), 1);
+}
+
+TEST_F(SchedulerTest, TokenResultsGoToTheirTexts) {
+  runner_.LabelTokens();
+  runner_.SetBehaviour([](const RaggedBatch& batch) -> absl::StatusOr<RunOutput> {
+    RunOutput output = FakeRunner::ComputeTokens(batch);
+    for (size_t t = 0; t < batch.token_count(); ++t) {
+      if (batch.ids[t] == 7) output.token_logits[3 * t + 2] = std::nanf("");
+    }
+    return output;
+  });
+  Start();
+  Answer busy, bad, good;
+  Occupy(busy);
+  ASSERT_TRUE(Submit({MakeIds(1, 5), MakeIds(2, 7)}, bad).ok());
+  ASSERT_TRUE(Submit({MakeIds(2, 4), MakeIds(1, 6)}, good).ok());
+  runner_.Open();
+  ASSERT_TRUE(good.Get().status.ok());
+  EXPECT_EQ(good.Get().items[0].token_logits, std::vector<float>({0, 4, 0, 0, 4, 0}));
+  EXPECT_EQ(good.Get().items[1].token_logits, std::vector<float>({6, 0, 0}));
+  EXPECT_EQ(good.Get().items[1].token_scores, std::vector<float>({0.75f, 0.125f, 0.125f}));
+  EXPECT_TRUE(good.Get().items[0].logits.empty());
+  EXPECT_EQ(bad.Reason(), "NON_FINITE");
+  EXPECT_EQ(bad.Get().failed_item, 1u);
+  EXPECT_EQ(runner_.batches().size(), 2u);  // both shared a batch
+}
+
+TEST_F(SchedulerTest, TokenResultsOfTheWrongShapeFail) {
+  runner_.LabelTokens();
+  runner_.SetBehaviour([](const RaggedBatch& batch) { return FakeRunner::Compute(batch); });
+  Start();
+  Answer answer;
+  ASSERT_TRUE(Submit({MakeIds(2)}, answer).ok());
+  EXPECT_EQ(answer.Reason(), "BAD_MODEL_OUTPUT");
 }
 
 TEST_F(SchedulerTest, DrainFinishesWhatWasAcceptedAndRefusesTheRest) {

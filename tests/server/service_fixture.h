@@ -66,10 +66,13 @@ class ServiceFixture : public testing::Test {
     scheduler_limits_.max_queue_tokens = 30;
   }
 
-  // The pair model is called "pairs", the default one "plain".
+  // The pair model is called "pairs", the one that labels tokens (of pairs too) "tokens", the
+  // default one "plain".
   void SetUp() override {
     AddModel("plain", plain_, false);
     AddModel("pairs", pairs_, true);
+    tokens_->LabelTokens();
+    AddModel("tokens", tokens_, true);
     context_ = {&clock_, &metrics_, &lifecycle_, &registry_, &pool_, {4096, 1 << 20}};
     auto server = RpcServer::Start(RpcServerOptions{}, context_);
     ASSERT_TRUE(server.ok()) << server.status();
@@ -162,6 +165,7 @@ class ServiceFixture : public testing::Test {
   Lifecycle lifecycle_;
   std::shared_ptr<FakeRunner> plain_ = std::make_shared<FakeRunner>();
   std::shared_ptr<FakeRunner> pairs_ = std::make_shared<FakeRunner>();
+  std::shared_ptr<FakeRunner> tokens_ = std::make_shared<FakeRunner>();
   BatchScheduler::Limits scheduler_limits_;
   ModelRegistry registry_;
   ThreadPool pool_;
