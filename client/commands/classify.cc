@@ -11,6 +11,7 @@
 #include "client/classify_many.h"
 #include "client/commands/exit_code.h"
 #include "client/render/classification.h"
+#include "client/render/entities.h"
 #include "client/render/json.h"
 #include "client/rpc_error.h"
 
@@ -61,12 +62,11 @@ class ResultWriter {
   absl::Status Write(const ClassifiedText& text) {
     if (command_.json) {
       *io_.out << ClassificationJson(text, command_.with_text) << '\n';
+    } else if (text.result.labels().empty()) {
+      // The model labels tokens; one that labels texts has at least one label.
+      *io_.out << RenderEntities(text.index, text.input, text.result, command_.style);
     } else {
-      rows_.push_back({text.input, text.result});
-      if (text.last_of_call) {
-        *io_.out << table_.Render(rows_);
-        rows_.clear();
-      }
+      AddRow(text);
     }
     if (text.last_of_call) io_.out->flush();
     // Nobody reads any more, or the disk is full: Finish() says so.
@@ -75,6 +75,15 @@ class ResultWriter {
   }
 
  private:
+  void AddRow(const ClassifiedText& text) {
+    rows_.push_back({text.input, text.result});
+    auto& labels = *rows_.back().result.mutable_labels();
+    if (!command_.top_k && labels.size() > 1) labels.DeleteSubrange(1, labels.size() - 1);
+    if (!text.last_of_call) return;
+    *io_.out << table_.Render(rows_);
+    rows_.clear();
+  }
+
   const ClassifyCommand& command_;
   Io& io_;
   ClassificationTable table_;
@@ -84,7 +93,9 @@ class ResultWriter {
 v1::ClassifyRequest MakeRequest(const ClassifyCommand& command) {
   v1::ClassifyRequest request;
   if (!command.model.empty()) request.mutable_model()->set_name(command.model);
-  request.set_top_k(command.top_k.value_or(command.json ? 0 : 1));
+  // A model that labels tokens refuses a number of labels, so that a table's one is picked here.
+  request.set_top_k(command.top_k.value_or(0));
+  request.set_entity_aggregation(command.entities);
   request.set_return_logits(command.logits);
   request.set_long_text_policy(command.truncate ? v1::LONG_TEXT_POLICY_TRUNCATE
                                                 : v1::LONG_TEXT_POLICY_ERROR);

@@ -1,4 +1,4 @@
-// `heed classify`: texts in, labels and scores out, for one text or a million lines.
+// `heed classify`: texts in, labels and scores or entities out, for one text or a million lines.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "client/client.h"
 #include "client/commands/input.h"
 #include "client/commands/io.h"
+#include "heed/v1/classification.pb.h"
 
 namespace heed::cli {
 
@@ -22,6 +23,8 @@ struct ClassifyCommand {
   bool with_text = true;  // in JSON
   Style style;
   absl::Duration timeout;  // of one call, for messages
+  // Of models that label tokens; unspecified: the server's default.
+  v1::EntityAggregation entities = v1::ENTITY_AGGREGATION_UNSPECIFIED;
 };
 
 // Returns the exit code. Results come in the order of the texts, as soon as those before are known.

@@ -6,6 +6,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ an empty text. Results come in the order of the texts; at an error those before 
 Examples:
   heed classify "Dull from start to end." "A delight."
   heed classify --pair "A man sleeps." "A man is awake." --model nli
+  heed classify --entities first "Ada lived in London." --model ner
   heed classify --file - --jsonl --json < pairs.jsonl)";
 
 // CLI11 reads "[a, b]" as a list and "" and "%%" as separators, but a text is a text: such an
@@ -96,6 +98,14 @@ std::string CheckSeconds(const std::string& text) {
   return absl::StrCat("\"", text, "\" is not a time: seconds are wanted, or a form like 500ms");
 }
 
+// "none", "simple" or "first", as the pipeline of transformers has it.
+std::optional<v1::EntityAggregation> ParseEntities(absl::string_view name) {
+  if (name == "none") return v1::ENTITY_AGGREGATION_NONE;
+  if (name == "simple") return v1::ENTITY_AGGREGATION_SIMPLE;
+  if (name == "first") return v1::ENTITY_AGGREGATION_FIRST;
+  return std::nullopt;
+}
+
 // Where the flags of all commands land.
 struct Flags {
   std::string server = "127.0.0.1:50051";
@@ -110,6 +120,7 @@ struct Flags {
   bool truncate = false;
   InputOptions input;
   bool logits = false;
+  std::string entities;
   std::string models_name;
   std::string service;
 };
@@ -151,7 +162,16 @@ Commands AddCommands(CLI::App* app, Flags* flags) {
       ->add_option("-k,--top-k", flags->top_k,
                    "Labels per text, best first; 0: all (default: 1, with --json all)")
       ->type_name("N");
-  commands.classify->add_flag("--logits", flags->logits, "Show the raw logits too");
+  commands.classify->add_flag("--logits", flags->logits,
+                              "Show the raw logits too; those of tokens only with --json");
+  commands.classify
+      ->add_option("--entities", flags->entities,
+                   "How a model that labels tokens joins them: none, simple (default), first: "
+                   "whole words by their first token")
+      ->type_name("HOW")
+      ->check([](const std::string& how) {
+        return ParseEntities(how) ? std::string() : "none, simple or first are wanted";
+      });
   AddJsonFlag(commands.classify, flags);
   commands.classify->add_flag("--no-text", flags->no_text, "With --json: leave the texts out");
   commands.classify->footer(kClassifyFooter);
@@ -243,6 +263,7 @@ int Dispatch(const CLI::App& app, const Commands& commands, Flags flags, Io& io)
                              flags.logits,   flags.truncate, flags.json,
                              !flags.no_text, style,          timeout};
   if (reader->count("--top-k") > 0) command.top_k = flags.top_k;
+  command.entities = ParseEntities(flags.entities).value_or(v1::ENTITY_AGGREGATION_UNSPECIFIED);
   return RunClassify(command, **client, io);
 }
 

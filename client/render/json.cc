@@ -1,12 +1,16 @@
 #include "client/render/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "absl/base/casts.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/render/entities.h"
 
 namespace heed::cli {
 namespace {
@@ -73,21 +77,69 @@ void AddText(const v1::TextInput& input, Json* json) {
   if (input.has_text_pair()) (*json)["text_pair"] = input.text_pair();
 }
 
+void AddLabels(const v1::Classification& result, Json* json) {
+  Json& labels = (*json)["labels"] = Json::array();
+  for (const v1::LabelScore& label : result.labels()) {
+    labels.push_back({{"label", label.label()},
+                      {"label_id", label.label_id()},
+                      {"score", Shortest(label.score())}});
+  }
+  if (result.logits().empty()) return;
+  Json& logits = (*json)["logits"] = Json::array();
+  for (const float logit : result.logits()) logits.push_back(Shortest(logit));
+}
+
+float LittleEndianFloat(absl::string_view bytes) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < sizeof(bits); ++i) {
+    bits |= static_cast<uint32_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+  }
+  return absl::bit_cast<float>(bits);
+}
+
+// A list a row; none for a tensor that is no matrix of float32.
+Json MatrixJson(const v1::Tensor& tensor) {
+  Json rows = Json::array();
+  const absl::string_view data = tensor.data();
+  if (tensor.type() != v1::TENSOR_TYPE_FLOAT32 || tensor.shape_size() != 2) return rows;
+  const auto columns = static_cast<size_t>(std::max<int64_t>(tensor.shape(1), 0));
+  if (columns == 0 || columns > data.size() / sizeof(float)) return rows;
+  const size_t row_bytes = columns * sizeof(float);
+  for (size_t begin = 0; begin + row_bytes <= data.size(); begin += row_bytes) {
+    Json row = Json::array();
+    for (size_t i = 0; i < columns; ++i) {
+      row.push_back(Shortest(LittleEndianFloat(data.substr(begin + i * sizeof(float), 4))));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void AddEntities(const ClassifiedText& text, bool with_text, Json* json) {
+  Json& entities = (*json)["entities"] = Json::array();
+  for (const v1::Entity& entity : text.result.entities()) {
+    Json item = {{"label", entity.label()},           {"score", Shortest(entity.score())},
+                 {"start_byte", entity.start_byte()}, {"end_byte", entity.end_byte()},
+                 {"start_char", entity.start_char()}, {"end_char", entity.end_char()},
+                 {"segment", entity.segment()}};
+    if (with_text) item["text"] = std::string(EntityText(text.input, entity));
+    entities.push_back(std::move(item));
+  }
+  if (text.result.has_token_logits()) {
+    (*json)["token_logits"] = MatrixJson(text.result.token_logits());
+  }
+}
+
 }  // namespace
 
 std::string ClassificationJson(const ClassifiedText& text, bool with_text) {
   Json json;
   json["index"] = text.index;
   if (with_text) AddText(text.input, &json);
-  json["labels"] = Json::array();
-  for (const v1::LabelScore& label : text.result.labels()) {
-    json["labels"].push_back({{"label", label.label()},
-                              {"label_id", label.label_id()},
-                              {"score", Shortest(label.score())}});
-  }
-  if (!text.result.logits().empty()) {
-    json["logits"] = Json::array();
-    for (const float logit : text.result.logits()) json["logits"].push_back(Shortest(logit));
+  if (text.result.labels().empty()) {
+    AddEntities(text, with_text, &json);
+  } else {
+    AddLabels(text.result, &json);
   }
   json["usage"] = UsageJson(text.result.usage());
   const v1::Timing& timing = text.result.timing();

@@ -36,6 +36,23 @@ void AddLabel(const char* name, uint32_t id, float score, v1::Classification* re
   label->set_score(score);
 }
 
+void FillEntities(const std::string& text, const v1::ClassifyRequest& request,
+                  v1::Classification* result) {
+  v1::Entity* const entity = result->add_entities();
+  entity->set_label("X");
+  entity->set_score(0.9f);
+  entity->set_end_byte(2);
+  entity->set_end_char(1);
+  if (request.return_logits()) {
+    v1::Tensor* const logits = result->mutable_token_logits();
+    logits->set_type(v1::TENSOR_TYPE_FLOAT32);
+    logits->add_shape(1);
+    logits->add_shape(2);
+    logits->set_data(std::string("\0\0\0\x3f\0\0\xc0\xbf", 8));
+  }
+  SetUsage(text, request.long_text_policy(), result->mutable_usage());
+}
+
 void FillResult(const std::string& text, const v1::ClassifyRequest& request,
                 v1::Classification* result) {
   const bool good = absl::StrContains(text, "good");
@@ -154,7 +171,14 @@ grpc::Status FakeServer::Classify(grpc::ServerContext* context, const v1::Classi
                            .violation_field = field,
                            .violation_description = "too many tokens"});
     }
-    FillResult(text, *request, response->add_results());
+    const bool tokens = request->model().name() == "tokens";
+    if (tokens && request->top_k() != 0) {
+      status = MakeStatus({.code = grpc::StatusCode::INVALID_ARGUMENT,
+                           .message = "this model labels tokens",
+                           .reason = "TOP_K_NOT_SUPPORTED",
+                           .violation_field = "top_k"});
+    }
+    (tokens ? FillEntities : FillResult)(text, *request, response->add_results());
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   --calls_now_;

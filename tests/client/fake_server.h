@@ -32,6 +32,8 @@ grpc::Status MakeStatus(const FakeError& error);
 // - first the queued errors, one a call;
 // - a text "fail" is INVALID_ARGUMENT for its field "inputs[i].text";
 // - a text "slow" holds the call until its deadline or until the server ends;
+// - to the model "tokens": an entity "X" of the first two bytes, score 0.9, and with logits one row
+//   {0.5, -1.5}; like a real one it refuses top_k;
 // - any other: label "positive" where the text contains "good", else "negative"; score 0.9 and 0.1,
 //   logits {negative, positive}; one token a byte, truncated to 10 where the policy allows it.
 class FakeServer final : public v1::ClassificationService::Service {

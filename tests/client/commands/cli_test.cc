@@ -89,13 +89,14 @@ TEST_F(CliTest, TextsThatLookLikeSyntaxAreTexts) {
 
 TEST_F(CliTest, FlagsBecomeRequestFields) {
   EXPECT_EQ(Run({"classify", "x", "--pair", "[y]", "--model", "m", "--top-k", "3", "--logits",
-                 "--truncate"}),
+                 "--truncate", "--entities", "first"}),
             0);
   const auto request = server_.requests().at(0);
   EXPECT_EQ(request.inputs(0).text_pair(), "[y]");
   EXPECT_EQ(request.model().name(), "m");
   EXPECT_EQ(request.top_k(), 3u);
   EXPECT_TRUE(request.return_logits());
+  EXPECT_EQ(request.entity_aggregation(), v1::ENTITY_AGGREGATION_FIRST);
   EXPECT_EQ(request.long_text_policy(), v1::LONG_TEXT_POLICY_TRUNCATE);
 }
 
@@ -104,8 +105,32 @@ TEST_F(CliTest, TheDefaultsRefuseLongTextsAndShowTheBestLabel) {
   const auto request = server_.requests().at(0);
   EXPECT_FALSE(request.inputs(0).has_text_pair());
   EXPECT_FALSE(request.has_model());
-  EXPECT_EQ(request.top_k(), 1u);
+  // All labels: a model that labels tokens refuses a number, and nothing says which kind it is.
+  EXPECT_EQ(request.top_k(), 0u);
+  EXPECT_EQ(request.entity_aggregation(), v1::ENTITY_AGGREGATION_UNSPECIFIED);
   EXPECT_EQ(request.long_text_policy(), v1::LONG_TEXT_POLICY_ERROR);
+}
+
+TEST_F(CliTest, ShowsEntities) {
+  EXPECT_EQ(Run({"classify", "--model", "tokens", "--entities", "none", "ünder", "no"}), 0);
+  EXPECT_EQ(server_.requests().at(0).entity_aggregation(), v1::ENTITY_AGGREGATION_NONE);
+  EXPECT_EQ(out_.str(),
+            "ünder  1 entity\n"
+            "LABEL   SCORE  BYTES  CHARS  ENTITY\n"
+            "X      0.9000    0-2    0-1  ü\n"
+            "\n"
+            "no  1 entity\n"
+            "LABEL   SCORE  BYTES  CHARS  ENTITY\n"
+            "X      0.9000    0-2    0-1  no\n");
+}
+
+TEST_F(CliTest, JsonLinesGiveEntitiesAndTokenLogits) {
+  EXPECT_EQ(Run({"classify", "--model", "tokens", "--json", "--logits", "ünder"}), 0);
+  const auto json = nlohmann::json::parse(out_.str());
+  EXPECT_FALSE(json.contains("labels"));
+  EXPECT_EQ(json.at("entities").size(), 1u);
+  EXPECT_EQ(json.at("entities").at(0).at("text"), "ü");
+  EXPECT_EQ(json.at("token_logits"), nlohmann::json({{0.5, -1.5}}));
 }
 
 TEST_F(CliTest, ShowsTruncation) {
@@ -179,6 +204,7 @@ TEST_F(CliTest, WrongUsageIsTwo) {
                                                        {"classify", "x", "--jsonl"},
                                                        {"classify", "x", "--top-k", "-1"},
                                                        {"classify", "x", "--top-k", "many"},
+                                                       {"classify", "x", "--entities", "max"},
                                                        {"classify", "--file", "no/such/file"},
                                                        {"classify", "x", "--timeout", "soon"},
                                                        {"classify", "x", "--timeout", "0"},

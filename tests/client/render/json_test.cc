@@ -45,6 +45,37 @@ TEST_F(ClassificationJsonTest, IsOneLineInAFixedOrder) {
             R"("serialize":0.0},"model":"fake","model_version":"v1"})");
 }
 
+TEST_F(ClassificationJsonTest, EntitiesReplaceLabels) {
+  result_.clear_labels();
+  v1::Entity* const entity = result_.add_entities();
+  entity->set_label("X");
+  entity->set_score(0.9f);
+  entity->set_start_byte(1);
+  entity->set_end_byte(3);
+  entity->set_start_char(1);
+  entity->set_end_char(2);
+  EXPECT_THAT(Json(true),
+              HasSubstr(R"("text":"héllo","entities":[{"label":"X","score":0.9,"start_byte":1,)"
+                        R"("end_byte":3,"start_char":1,"end_char":2,"segment":0,"text":"é"}],)"
+                        R"("usage")"));
+  EXPECT_THAT(Json(false), HasSubstr(R"("segment":0}],"usage")"));
+}
+
+TEST_F(ClassificationJsonTest, TokenLogitsAreALittleEndianMatrix) {
+  result_.clear_labels();
+  v1::Tensor* const logits = result_.mutable_token_logits();
+  logits->set_type(v1::TENSOR_TYPE_FLOAT32);
+  logits->add_shape(2);
+  logits->add_shape(1);
+  logits->set_data(std::string("\0\0\0\x3f\0\0\xc0\xbf", 8));
+  EXPECT_THAT(Json(false), HasSubstr(R"("token_logits":[[0.5],[-1.5]])"));
+  // What is no such matrix is left out rather than misread.
+  for (const int64_t columns : {int64_t{0}, int64_t{-1}, int64_t{3}, int64_t{1} << 62}) {
+    logits->set_shape(1, columns);
+    EXPECT_THAT(Json(false), HasSubstr(R"("token_logits":[])")) << columns;
+  }
+}
+
 TEST_F(ClassificationJsonTest, TextAndPairAreOptional) {
   input_.set_text_pair("");
   EXPECT_EQ(nlohmann::json::parse(Json(true)).at("text_pair"), "");
