@@ -1,8 +1,9 @@
-// Entities of labelled tokens, worked by hand.
+// Entities of labelled tokens: worked by hand, and against transformers (recipes/entities.py).
 #include "server/entities.h"
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -154,6 +155,47 @@ TEST_F(EntitiesTest, NothingReachesAcrossTheTextsOfAPair) {
 TEST_F(EntitiesTest, TheFirstOfEqualScoresCounts) {
   Add({0, 3, "I-LOC", 0.01f, 0});  // all labels have 0.01, and "O" is the first
   Check(EntityAggregation::kNone, {});
+}
+
+std::vector<TokenDetail> TokensOf(const nlohmann::json& test_case) {
+  std::vector<TokenDetail> tokens(test_case.at("words").size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tokens[i].start_char = test_case.at("offsets")[2 * i];
+    tokens[i].end_char = test_case.at("offsets")[2 * i + 1];
+    tokens[i].special = test_case.at("special")[i] == 1;
+    tokens[i].word = test_case.at("words")[i];
+  }
+  return tokens;
+}
+
+TEST(EntitiesGoldenTest, AreThoseOfTransformers) {
+  std::ifstream file("tests/golden/entities.json");
+  ASSERT_TRUE(file.good());
+  const nlohmann::json golden = nlohmann::json::parse(file);
+  const std::pair<const char*, EntityAggregation> strategies[] = {
+      {"none", EntityAggregation::kNone},
+      {"simple", EntityAggregation::kSimple},
+      {"first", EntityAggregation::kFirst}};
+  size_t compared = 0;
+  for (const auto& test_case : golden.at("cases")) {
+    const auto tokens = TokensOf(test_case);
+    const auto scores = test_case.at("scores").get<std::vector<float>>();
+    const auto labels = test_case.at("labels").get<std::vector<std::string>>();
+    for (const auto& [name, aggregation] : strategies) {
+      SCOPED_TRACE(test_case.dump() + name);
+      const auto found = FindEntities(tokens, scores, labels, aggregation);
+      const auto& expected = test_case.at(name);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(found[i].label, expected[i][0]);
+        EXPECT_NEAR(found[i].score, expected[i][1].get<double>(), 1e-6);
+        EXPECT_EQ(found[i].start_char, expected[i][2]);
+        EXPECT_EQ(found[i].end_char, expected[i][3]);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GE(compared, 500u);
 }
 
 }  // namespace
