@@ -93,7 +93,7 @@ absl::Status ApplyMetricsListen(const Values& v, Options& o) {
 }
 
 absl::Status ApplyPrecision(const Values& v, Options& o) {
-  if (v[0] != "auto" && v[0] != "fp32") return Bad(v[0], "auto or fp32");
+  if (v[0] != "auto" && v[0] != "fp32" && v[0] != "bf16") return Bad(v[0], "auto, fp32 or bf16");
   o.precision = v[0];
   return absl::OkStatus();
 }
@@ -141,7 +141,8 @@ std::vector<OptionSpec> ModelOptions() {
          o.model_repository = v[0];
          return absl::OkStatus();
        }},
-      {"precision", "auto|fp32", "auto", "Number format of the computation", false, ApplyPrecision},
+      {"precision", "auto|fp32|bf16", "auto", "Number format of matrix products", false,
+       ApplyPrecision},
       {"device", "cpu", "cpu", "Where models compute", false, ApplyDevice},
       {"threads", "auto|N", "auto", "Threads of one forward pass; auto: the CPUs of the container",
        false, ApplyThreads},

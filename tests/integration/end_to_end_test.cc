@@ -295,6 +295,23 @@ TEST(StartUpTest, SaysWhatIsWrongAndEnds) {
   EXPECT_THAT(start("").output, HasSubstr("--model"));
 }
 
+TEST(StartUpTest, ServesInThePrecisionThatIsAskedFor) {
+  std::vector<double> scores;
+  for (const char* precision : {"fp32", "bf16"}) {
+    const auto server = ServerProcess::Start({kTiny, absl::StrCat("--precision=", precision)});
+    ASSERT_NE(server, nullptr);
+    const std::string heed = absl::StrCat(HEED_PROGRAM, " --server ", server->address());
+    const CommandResult model = RunShell(heed + " models --json tiny");
+    ASSERT_EQ(model.exit_code, 0) << model.output;
+    EXPECT_EQ(json::parse(model.output)["precision"], precision);
+    const CommandResult result = RunShell(heed + " classify --json 'the winter token'");
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    scores.push_back(json::parse(result.output)["labels"][0]["score"]);
+  }
+  EXPECT_NE(scores[0], scores[1]);  // it rounds
+  EXPECT_NEAR(scores[0], scores[1], 0.1);
+}
+
 TEST(StartUpTest, PrintsWhoDecidedEachSetting) {
   const std::string config = ::testing::TempDir() + "/heed.toml";
   std::ofstream(config) << "max-batch-texts = 7\nqueue-timeout = \"9s\"\nthreads = 1\n";

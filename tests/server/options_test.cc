@@ -107,6 +107,15 @@ TEST_F(OptionsTest, SeveralModelsInOneVariable) {
   EXPECT_EQ(parsed.options.models[1].name, "b");
 }
 
+TEST_F(OptionsTest, PrecisionsOfTheEngine) {
+  EXPECT_EQ(Parse({}).options.precision, "auto");
+  for (const char* precision : {"auto", "fp32", "bf16"}) {
+    const ParsedOptions parsed = Parse({"--precision", precision});
+    ASSERT_FALSE(parsed.exit_code) << parsed.text;
+    EXPECT_EQ(parsed.options.precision, precision);
+  }
+}
+
 struct BadCase {
   std::vector<const char*> args;
   std::string named;  // what the message must name
