@@ -20,8 +20,8 @@ namespace {
 constexpr size_t kInlineResults = 64;
 // The same where each token has a result.
 constexpr size_t kInlineTokens = 4096;
-// Most bytes of token logits in one reply: protobuf ends at 2 GiB, and a reply lies in memory a few
-// times over.
+// Most bytes of token logits of one request, asked for or not: they wait for its last text beside
+// as many scores, a reply with them lies in memory a few times over, and protobuf ends at 2 GiB.
 constexpr size_t kMaxTokenLogitsBytes = size_t{256} << 20;
 
 struct ClassifyTask {
@@ -94,17 +94,17 @@ size_t TotalTokens(const std::vector<EncodedInput>& inputs) {
   return tokens;
 }
 
-absl::Status CheckReplySize(const ClassifyTask& task) {
+absl::Status CheckResultSize(const ClassifyTask& task) {
   const ModelInfo& info = task.model->model.info();
-  if (!info.labels_tokens() || !task.request.return_logits()) return absl::OkStatus();
+  if (!info.labels_tokens()) return absl::OkStatus();
   const size_t bytes = TotalTokens(task.inputs) * info.labels.size() * sizeof(float);
   if (bytes <= kMaxTokenLogitsBytes) return absl::OkStatus();
   return MakeError(
-      absl::StatusCode::kInvalidArgument, "TOKEN_LOGITS_TOO_LARGE",
-      absl::StrCat("the logits of all tokens would take ", bytes, " bytes, the limit is ",
+      absl::StatusCode::kInvalidArgument, "TOKEN_RESULTS_TOO_LARGE",
+      absl::StrCat("the logits of all tokens take ", bytes, " bytes, the limit is ",
                    kMaxTokenLogitsBytes, "; ask for fewer texts at once"),
       {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(kMaxTokenLogitsBytes)}},
-      "return_logits");
+      "inputs");
 }
 
 // Decodes and checks; no work on the texts yet.
@@ -183,7 +183,7 @@ void Submit(const TaskPtr& task) {
                    task->request.inputs(), task->options);
   if (!inputs.ok()) return task->call->Fail(inputs.status());
   task->inputs = *std::move(inputs);
-  if (const absl::Status size = CheckReplySize(*task); !size.ok()) return task->call->Fail(size);
+  if (const absl::Status size = CheckResultSize(*task); !size.ok()) return task->call->Fail(size);
   Job job;
   job.deadline = task->call->deadline;
   job.cancel = task->call->cancel;

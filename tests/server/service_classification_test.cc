@@ -127,14 +127,13 @@ TEST_F(ServiceLargeReplyTest, ManyTokenResultsAreBuiltOnThePool) {
   }
 }
 
-TEST_F(ServiceLargeReplyTest, TokenLogitsBeyondTheReplyAreRefused) {
+TEST_F(ServiceLargeReplyTest, TokenResultsBeyondTheLimitAreRefused) {
   v1::ClassifyRequest request = Request({"1 2 3 4 5 6 7"});
   request.mutable_model()->set_name("wide");
-  request.set_return_logits(true);
   const Error error = ClassifyError(request);
   EXPECT_EQ(error.code, grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(error.reason, "TOKEN_LOGITS_TOO_LARGE");
-  EXPECT_EQ(error.fields, std::vector<std::string>({"return_logits"}));
+  EXPECT_EQ(error.reason, "TOKEN_RESULTS_TOO_LARGE");
+  EXPECT_EQ(error.fields, std::vector<std::string>({"inputs"}));
   EXPECT_EQ(error.metadata.at("byteCount"), "301989888");
 }
 
