@@ -51,7 +51,8 @@ void ReadRelativePositions(ConfigFields& fields, bool second, ModelConfig& confi
   int64_t distance = fields.Int("max_relative_positions", -1, kMaxVocabulary, -1);
   if (distance < 1) distance = config.position_count;
   int64_t buckets = 0;
-  if (second) buckets = std::max<int64_t>(fields.Int("position_buckets", -1, kMaxVocabulary, -1), 0);
+  if (second)
+    buckets = std::max<int64_t>(fields.Int("position_buckets", -1, kMaxVocabulary, -1), 0);
   // The terms count in the scale even where there is no relative attention to add them.
   config.attention_scale =
       1 / std::sqrt(static_cast<double>(config.head_width() * (1 + terms.count())));
@@ -131,11 +132,11 @@ void ReadSecond(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
 
 void AddRelativeTables(std::vector<WeightSpec>& specs, const ModelConfig& config) {
   if (config.layout.relative_span == 0) return;
-  specs.push_back({"positional.table",
+  specs.push_back({"positional.relative_table",
                    {"encoder.rel_embeddings.weight"},
                    {2 * config.layout.relative_span, config.hidden_size}});
   if (config.layout.relative_norm) {
-    AddNorm(specs, "positional.norm", "encoder.LayerNorm", config.hidden_size);
+    AddNorm(specs, "positional.relative_norm", "encoder.LayerNorm", config.hidden_size);
   }
 }
 

@@ -41,13 +41,12 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
   for (const char* const flag : {"bi_data", "same_length"}) {
     if (fields.Bool(flag, false)) fields.Unsupported(flag, "must be false");
   }
-  if (fields.Int("clamp_len", -1, kMaxVocabulary, -1) > 0) {
-    fields.Unsupported("clamp_len", "distances are not clamped");
-  }
+  const int64_t clamp_len = fields.Int("clamp_len", -1, kMaxVocabulary, -1);
   // Memory of earlier segments, which a classifier has none of, and other heads.
   fields.Ignore({"mem_len", "reuse_len", "untie_r", "start_n_top", "end_n_top"});
   RefuseVariants(fields);
   config.encodings = {{"xlnet_relative", {}, {}}};
+  if (clamp_len > 0) config.encodings[0].options["clamp_len"] = absl::StrCat(clamp_len);
   ReadHead(fields, purpose,
            {{"XLNetForSequenceClassification", ReadSummary(fields)},
             {"XLNetForTokenClassification", TokenHead()}},
@@ -75,8 +74,7 @@ std::vector<WeightSpec> Weights(const ModelConfig& config) {
     for (const char* const bias : {"r_w_bias", "r_r_bias", "r_s_bias"}) {
       specs.push_back({absl::StrCat(role, "positional.", bias), {attention + bias}, {heads, size}});
     }
-    specs.push_back(
-        {role + "positional.seg_embed", {attention + "seg_embed"}, {2, heads, size}});
+    specs.push_back({role + "positional.seg_embed", {attention + "seg_embed"}, {2, heads, size}});
     AddNorm(specs, role + "attention.norm", attention + "layer_norm", width);
     AddLinear(specs, role + "intermediate", feed + "layer_1", config.intermediate_size, width);
     AddLinear(specs, role + "output", feed + "layer_2", width, config.intermediate_size);

@@ -1,5 +1,5 @@
-// Attention by the formulas of the papers, one query and key at a time in float64: what the kernel is
-// held against. Shares no code with model/.
+// Attention by the formulas of the papers, one query and key at a time in float64: what the kernel
+// is held against. Shares no code with model/.
 #pragma once
 
 #include <ATen/ATen.h>

@@ -5,7 +5,6 @@
 namespace heed {
 namespace {
 
-
 std::vector<double> Row(const at::Tensor& table, int64_t row) {
   const at::Tensor x = table[row].to(at::kDouble).contiguous();
   return {x.data_ptr<double>(), x.data_ptr<double>() + x.numel()};
@@ -27,7 +26,8 @@ NaiveEncoding Shaw(int64_t head_size) {
   const at::Tensor keys = at::randn({7, head_size});
   const at::Tensor values = at::randn({7, head_size});
   NaiveEncoding e = Named("shaw");
-  e.weights = {{"layers.0.positional.key_table", keys}, {"layers.0.positional.value_table", values}};
+  e.weights = {{"layers.0.positional.key_table", keys},
+               {"layers.0.positional.value_table", values}};
   e.score = [=](const NaiveHead& h, int64_t i, int64_t j) {
     return h.scale * Dot(h.query[i], Row(keys, Clip(h.positions[j] - h.positions[i], -3, 3) + 3));
   };
@@ -100,8 +100,7 @@ NaiveEncoding Rope(int64_t head_size) {
   e.rotate = [=](std::vector<double>& x, bool, int64_t position, int64_t) {
     const int64_t half = head_size / 2;
     for (int64_t i = 0; i < half; ++i) {
-      const double angle =
-          static_cast<double>(position) * std::pow(10000.0, -2.0 * i / head_size);
+      const double angle = static_cast<double>(position) * std::pow(10000.0, -2.0 * i / head_size);
       const double a = x[i];
       const double b = x[i + half];
       x[i] = a * std::cos(angle) - b * std::sin(angle);
@@ -116,8 +115,7 @@ NaiveEncoding Xpos(int64_t head_size) {
   NaiveEncoding e = Named("xpos");
   e.rotate = [=](std::vector<double>& x, bool is_key, int64_t position, int64_t) {
     for (int64_t i = 0; i < head_size / 2; ++i) {
-      const double angle =
-          static_cast<double>(position) * std::pow(10000.0, -2.0 * i / head_size);
+      const double angle = static_cast<double>(position) * std::pow(10000.0, -2.0 * i / head_size);
       const double zeta = (2.0 * i / head_size + 0.4) / 1.4;
       // A common offset of the positions cancels in q·k, so none is taken off here.
       const double scale = std::pow(zeta, (is_key ? -1.0 : 1.0) * position / 512.0);
@@ -162,8 +160,8 @@ NaiveEncoding Fire(int64_t heads) {
   const double c = 0.7;
   const double threshold = 4;
   NaiveEncoding e = Named("fire");
-  e.weights = {{"positional.mlp.0.weight", w0}, {"positional.mlp.0.bias", b0},
-               {"positional.mlp.2.weight", w2}, {"positional.mlp.2.bias", b2},
+  e.weights = {{"positional.mlp.0.weight", w0},      {"positional.mlp.0.bias", b0},
+               {"positional.mlp.2.weight", w2},      {"positional.mlp.2.bias", b2},
                {"positional.c", at::tensor({0.7F})}, {"positional.L", at::tensor({4.F})}};
   e.score = [=](const NaiveHead& h, int64_t i, int64_t j) {
     const auto psi = [&](double x) { return std::log(c * x + 1); };
@@ -241,12 +239,20 @@ NaiveEncoding Xlnet(int64_t heads, int64_t head_size) {
 }  // namespace
 
 std::vector<NaiveEncoding> NaiveEncodings(int64_t heads, int64_t head_size) {
-  std::vector<NaiveEncoding> all = {
-      Named("none"), Named("sinusoidal"),
-      Shaw(head_size), RelativeKeyQuery(head_size),
-      Bucketed("t5_bias", heads), Bucketed("mpnet_bias", heads),
-      Disentangled(heads, head_size), Rope(head_size), Xpos(head_size), Alibi(), Kerple(heads),
-      Fire(heads), Cope(head_size), Xlnet(heads, head_size)};
+  std::vector<NaiveEncoding> all = {Named("none"),
+                                    Named("sinusoidal"),
+                                    Shaw(head_size),
+                                    RelativeKeyQuery(head_size),
+                                    Bucketed("t5_bias", heads),
+                                    Bucketed("mpnet_bias", heads),
+                                    Disentangled(heads, head_size),
+                                    Rope(head_size),
+                                    Xpos(head_size),
+                                    Alibi(),
+                                    Kerple(heads),
+                                    Fire(heads),
+                                    Cope(head_size),
+                                    Xlnet(heads, head_size)};
   NaiveEncoding learned = Named("learned");
   learned.weights = {{"positional.table", at::randn({64, heads * head_size})}};
   all.push_back(learned);

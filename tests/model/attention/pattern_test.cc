@@ -37,10 +37,9 @@ Coverage Cover(const AttentionPattern& pattern, int64_t n, int64_t max_scores = 
     for (int64_t row = tile.row_begin; row < tile.row_end; ++row) ++seen[row];
     const at::Tensor keys = tile.keys.empty() ? at::arange(tile.key_begin, tile.key_end, at::kLong)
                                               : at::tensor(tile.keys, at::kLong);
-    const at::Tensor visible =
-        tile.visible.defined()
-            ? tile.visible
-            : at::ones({tile.row_count(), tile.key_count()}, at::kBool);
+    const at::Tensor visible = tile.visible.defined()
+                                   ? tile.visible
+                                   : at::ones({tile.row_count(), tile.key_count()}, at::kBool);
     at::Tensor rows = coverage.mask.narrow(0, tile.row_begin, tile.row_count());
     rows.index_copy_(1, keys, visible);
   });
@@ -49,7 +48,8 @@ Coverage Cover(const AttentionPattern& pattern, int64_t n, int64_t max_scores = 
 }
 
 at::Tensor Golden(const std::string& name, int64_t n) {
-  static const auto* const file = new auto(SafetensorsFile::Open("tests/golden/pe/masks.safetensors"));
+  static const auto* const file =
+      new auto(SafetensorsFile::Open("tests/golden/pe/masks.safetensors"));
   const TensorView* const view = (*file)->get()->Find(name);
   if (view == nullptr) throw std::runtime_error("no mask " + name);
   return at::from_blob(const_cast<std::byte*>(view->data.data()), {n, n}, at::kByte).to(at::kBool);
@@ -93,16 +93,14 @@ TEST(PatternTest, BlockSparseMatchesTheReference) {
 // Blocks of one token are the strided pattern with a window.
 TEST(PatternTest, BlockSparseWithBlocksOfOneIsStridedGlobal) {
   for (const auto& [w, s] : {std::pair("2", "8"), std::pair("3", "6"), std::pair("4", "16")}) {
-    ExpectGolden("block_sparse",
-                 {{"block_size", "1"}, {"local_blocks", w}, {"global_stride", s}},
+    ExpectGolden("block_sparse", {{"block_size", "1"}, {"local_blocks", w}, {"global_stride", s}},
                  std::string("strided_global.w_") + w + ".s_" + s);
   }
 }
 
 TEST(PatternTest, LongformerMatchesTheReference) {
   ExpectGolden("longformer", {{"window", "2"}, {"global_tokens", "0"}}, "longformer.w_2.g_1");
-  ExpectGolden("longformer", {{"window", "3"}, {"global_tokens", "30,0,7"}},
-               "longformer.w_3.g_3");
+  ExpectGolden("longformer", {{"window", "3"}, {"global_tokens", "30,0,7"}}, "longformer.w_3.g_3");
 }
 
 TEST(PatternTest, BigBirdIsBlockSparseWithTheFirstBlockCountedAgain) {
@@ -112,8 +110,8 @@ TEST(PatternTest, BigBirdIsBlockSparseWithTheFirstBlockCountedAgain) {
     if (tile.global) return;
     ASSERT_TRUE(tile.bias.defined());
     EXPECT_TRUE(tile.bias.narrow(1, 0, 4).allclose(at::full({1}, std::log(4.F))));
-    EXPECT_TRUE(tile.bias.narrow(1, 4, tile.key_count() - 4).equal(
-        at::zeros({tile.row_count(), tile.key_count() - 4})));
+    EXPECT_TRUE(tile.bias.narrow(1, 4, tile.key_count() - 4)
+                    .equal(at::zeros({tile.row_count(), tile.key_count() - 4})));
   });
   // Up to 11 blocks are attended to in full.
   EXPECT_TRUE(Cover(*pattern, 44).mask.all().item<bool>());

@@ -30,24 +30,35 @@ bool IsGlobalBlock(int64_t i, int64_t n) { return i / 4 == 0 || i / 4 == (n - 1)
 std::vector<PatternCase> PatternCases() {
   return {
       {"dense", "dense", {}, [](int64_t, int64_t, int64_t) { return true; }, {}},
-      {"window_0", "sliding_window", {{"window", "0"}},
-       [](int64_t i, int64_t j, int64_t) { return i == j; }, {}},
-      {"window_3", "sliding_window", {{"window", "3"}},
-       [](int64_t i, int64_t j, int64_t) { return std::abs(i - j) <= 3; }, {}},
-      {"block_sparse", "block_sparse",
+      {"window_0",
+       "sliding_window",
+       {{"window", "0"}},
+       [](int64_t i, int64_t j, int64_t) { return i == j; },
+       {}},
+      {"window_3",
+       "sliding_window",
+       {{"window", "3"}},
+       [](int64_t i, int64_t j, int64_t) { return std::abs(i - j) <= 3; },
+       {}},
+      {"block_sparse",
+       "block_sparse",
        {{"block_size", "4"}, {"global_stride", "5"}, {"global_tokens", "9"}},
        [](int64_t i, int64_t j, int64_t) {
          const auto global = [](int64_t t) { return t / 4 % 5 == 0 || t == 9; };
          return std::abs(i / 4 - j / 4) <= 1 || global(i) || global(j);
        },
        {}},
-      {"longformer", "longformer", {{"window", "2"}, {"global_tokens", "0,7"}},
+      {"longformer",
+       "longformer",
+       {{"window", "2"}, {"global_tokens", "0,7"}},
        [](int64_t i, int64_t j, int64_t) {
          const auto global = [](int64_t t) { return t == 0 || t == 7; };
          return std::abs(i - j) <= 2 || global(i) || global(j);
        },
        {}},
-      {"big_bird", "big_bird", {{"block_size", "4"}, {"random_blocks", "1"}},
+      {"big_bird",
+       "big_bird",
+       {{"block_size", "4"}, {"random_blocks", "1"}},
        [](int64_t i, int64_t j, int64_t n) {
          if (n <= 28) return true;  // (5 + 2 · 1) blocks
          return IsGlobalBlock(i, n) || IsGlobalBlock(j, n) || std::abs(i / 4 - j / 4) <= 1;
@@ -162,8 +173,7 @@ class ProductTest : public testing::Test {
     for (int64_t i = 0; i < n; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         worst_weight = std::max(
-            worst_weight,
-            std::abs(map.weights[(head * n + i) * n + j] - expected.weights[i][j]));
+            worst_weight, std::abs(map.weights[(head * n + i) * n + j] - expected.weights[i][j]));
       }
       for (int64_t d = 0; d < kHeadSize; ++d) {
         const double ours = context[batch_.cu_seqlens[text] + i][head][d].item<float>();
