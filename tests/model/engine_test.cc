@@ -70,10 +70,32 @@ TEST_F(EngineTest, VersionFollowsTheContent) {
 }
 
 TEST_F(EngineTest, RefusesWhatWouldChangeTheNumbers) {
-  SetConfig("position_embedding_type", "relative_key");
+  SetConfig("position_embedding_type", "rotary");
   const absl::Status status = LoadModel(folder_).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(status.message(), HasSubstr("\"position_embedding_type\" (\"relative_key\")"));
+  EXPECT_THAT(status.message(), HasSubstr("\"position_embedding_type\" (\"rotary\")"));
+}
+
+// The configuration asks for a table of distances that the weights do not have.
+TEST_F(EngineTest, RelativePositionsNeedTheirTable) {
+  SetConfig("position_embedding_type", "relative_key");
+  const absl::Status status = LoadModel(folder_).status();
+  EXPECT_EQ(GetErrorDetail(status).reason, "MISSING_TENSOR");
+  EXPECT_THAT(status.message(), HasSubstr("distance_embedding.weight"));
+  const auto model = LoadModel("tests/golden/derived_bert_relative_key");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->info().positional_encoding, "shaw");
+}
+
+// As ErrorDetail and in words: both fields.
+TEST_F(EngineTest, RefusesASecondPositionalEncoding) {
+  SetConfig("position_embedding_type", "absolute");
+  SetConfig("alibi", true);
+  const absl::Status status = LoadModel(folder_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(GetErrorDetail(status).metadata.at("field"), "alibi");
+  EXPECT_THAT(status.message(), HasSubstr("\"alibi\""));
+  EXPECT_THAT(status.message(), HasSubstr("\"position_embedding_type\""));
 }
 
 TEST_F(EngineTest, RefusesATableThatDoesNotFitItsConfig) {
@@ -90,12 +112,38 @@ TEST_F(EngineTest, SayWhichTensorsWereIgnored) {
   EXPECT_THAT(model->notes[0], HasSubstr("cls.predictions.bias"));
 }
 
-TEST_F(EngineTest, ModelsWithoutASequenceHeadAreRefused) {
-  for (const char* const name : {"bert_model", "bert_token_cls"}) {
-    const absl::Status status = LoadModel(std::string("tests/golden/") + name).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
-    EXPECT_THAT(status.message(), HasSubstr("\"architectures\""));
-  }
+TEST_F(EngineTest, ModelsWithoutAHeadAreRefusedUnlessNoneIsWanted) {
+  const absl::Status status = LoadModel("tests/golden/bert_model").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+  EXPECT_THAT(status.message(), HasSubstr("\"architectures\""));
+  LoadOptions options;
+  options.headless = true;
+  const auto model = LoadModel("tests/golden/bert_model", options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  RaggedBatch batch;
+  batch.Append({{2, 7, 3}, {0, 0, 0}, {}, {}});
+  Wants wants;
+  wants.hidden_states = true;
+  const auto output = model->runner->Run(batch, wants);
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_TRUE(output->logits.empty());
+  EXPECT_TRUE(output->token_logits.empty());
+  EXPECT_EQ(output->hidden_states.size(), 3);
+}
+
+TEST_F(EngineTest, TokenClassifiersLabelTokens) {
+  const auto model = LoadModel("tests/golden/bert_token_cls");
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(model->info().task, "token_classification");
+  RaggedBatch batch;
+  batch.Append({{2, 7, 3}, {0, 0, 0}, {}, {}});
+  batch.Append({{2, 3}, {0, 0}, {}, {}});
+  const auto output = model->runner->Run(batch, {});
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_TRUE(output->logits.empty());
+  EXPECT_TRUE(output->scores.empty());
+  EXPECT_EQ(output->token_logits.size(), 5 * model->info().labels.size());
+  EXPECT_EQ(output->token_scores.size(), output->token_logits.size());
 }
 
 TEST_F(EngineTest, MissingFilesAreNamed) {
@@ -114,6 +162,27 @@ TEST_F(EngineTest, RefusesOptionsItCannotHonour) {
   options = {};
   options.precision = "fp8";
   EXPECT_EQ(LoadModel(folder_, options).status().code(), absl::StatusCode::kUnimplemented);
+}
+
+// bfloat16 halves the matrices of the encoder's linear layers and nothing else.
+TEST_F(EngineTest, PrecisionDecidesTheBytesOfMatrices) {
+  LoadOptions options;
+  const auto weights_bytes = [&](const char* precision, const char* reported) {
+    options.precision = precision;
+    const auto model = LoadModel(folder_, options);
+    EXPECT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(model->info().precision, reported);
+    EXPECT_EQ(model->info().parameter_count, LoadModel(folder_)->info().parameter_count);
+    return model->info().weights_bytes;
+  };
+  const int64_t full = weights_bytes("fp32", "fp32");
+  EXPECT_EQ(weights_bytes("auto", "fp32"), full);
+  const ModelInfo info = LoadModel(folder_)->info();
+  const nlohmann::json config = *ReadJsonFile(folder_ + "/config.json");
+  const int64_t inner = config["intermediate_size"];
+  const int64_t matrices =
+      info.layer_count * (4 * info.hidden_size * info.hidden_size + 2 * info.hidden_size * inner);
+  EXPECT_EQ(full - weights_bytes("bf16", "bf16"), 2 * matrices);
 }
 
 class RunTest : public testing::Test {

@@ -38,7 +38,9 @@ ModelConfig SmallConfig() {
   config.vocab_size = 10;
   config.segment_count = 2;
   config.position_count = 6;
-  config.pooling = Pooling::kBertPooler;
+  config.encodings = {{"learned", {}, {}}};
+  config.head.pooling = Pooling::kFirst;
+  config.head.dense = "pooler.dense";
   config.labels = {"a", "b"};
   return config;
 }
@@ -102,7 +104,7 @@ TEST_F(CheckpointTest, ResolvesEveryRole) {
   const auto weights = Resolve(SmallTensors());
   ASSERT_TRUE(weights.ok()) << weights.status();
   EXPECT_EQ(weights->tensors.size(), SmallTensors().size());
-  EXPECT_EQ(weights->tensors.at("layers.0.output.weight").shape, (std::vector<int64_t>{4, 8}));
+  EXPECT_EQ(weights->tensors.at("layers.0.output.weight").view.shape, (std::vector<int64_t>{4, 8}));
   EXPECT_TRUE(weights->ignored.empty());
 }
 
@@ -167,9 +169,54 @@ TEST_F(CheckpointTest, TensorsThatWouldComputeAreRefused) {
   }
 }
 
+// A reference model's configuration and tensors.
+struct Golden {
+  explicit Golden(const std::string& name)
+      : config(
+            *ReadModelConfig("tests/golden/" + name + "/config.json", ConfigPurpose::kClassifier)),
+        checkpoint(*Checkpoint::Open("tests/golden/" + name)) {}
+  ModelConfig config;
+  Checkpoint checkpoint;
+};
+
+// What is to be made of a tensor of the file travels with it.
+TEST_F(CheckpointTest, FormsAndPartsAreKept) {
+  const auto expect = [](const char* name, const char* role, WeightForm form, int64_t parts) {
+    const Golden golden(name);
+    const auto weights = ResolveWeights(golden.config, golden.checkpoint);
+    ASSERT_TRUE(weights.ok()) << weights.status();
+    EXPECT_EQ(weights->tensors.at(role).form, form) << name;
+    EXPECT_EQ(weights->tensors.at(role).parts, parts) << name;
+  };
+  expect("bert", "layers.0.attention.query.weight", WeightForm::kPlain, 1);
+  expect("xlnet", "layers.0.attention.query.weight", WeightForm::kTransposed, 1);
+  expect("xlnet", "layers.0.attention.output.weight", WeightForm::kFlattened, 1);
+  expect("deberta", "layers.0.attention.query_key_value.weight", WeightForm::kQkvPerHead, 4);
+  expect("squeezebert", "layers.0.attention.query.weight", WeightForm::kGrouped, 2);
+  expect("squeezebert", "layers.0.output.weight", WeightForm::kGrouped, 4);
+}
+
+// RoFormer's sinusoids are a formula: older files leave their table out.
+TEST_F(CheckpointTest, OptionalTensorsMayBeMissing) {
+  const Golden golden("roformer");
+  const std::string table = "roformer.encoder.embed_positions.weight";
+  std::map<std::string, TensorView> tensors(golden.checkpoint.tensors().begin(),
+                                            golden.checkpoint.tensors().end());
+  ASSERT_TRUE(tensors.contains(table));
+  const auto with = Resolve(tensors, golden.config);
+  ASSERT_TRUE(with.ok()) << with.status();
+  tensors.erase(table);
+  const auto without = Resolve(tensors, golden.config);
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_EQ(without->tensors.size() + 1, with->tensors.size());
+  tensors[table] = Zeros({3, 3});  // there, it must be what it says it is
+  EXPECT_EQ(GetErrorDetail(Resolve(tensors, golden.config).status()).reason, "BAD_TENSOR_SHAPE");
+}
+
 TEST_F(CheckpointTest, PoolerIsIgnoredWhereItTakesNoPart) {
   ModelConfig config = SmallConfig();
-  config.pooling = Pooling::kMean;
+  config.head.pooling = Pooling::kMean;
+  config.head.dense = "";
   const auto weights = Resolve(SmallTensors(), config);
   ASSERT_TRUE(weights.ok()) << weights.status();
   EXPECT_THAT(weights->ignored, Contains("bert.pooler.dense.weight"));

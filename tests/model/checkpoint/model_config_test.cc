@@ -61,9 +61,15 @@ TEST(ModelConfigTest, ReadsBert) {
   EXPECT_EQ(config->vocab_size, 312);
   EXPECT_EQ(config->segment_count, 2);
   EXPECT_EQ(config->position_count, 44);
-  EXPECT_DOUBLE_EQ(config->layer_norm_eps, 1e-5);
-  EXPECT_EQ(config->positional_encoding, "learned");
-  EXPECT_EQ(config->pooling, Pooling::kBertPooler);
+  EXPECT_DOUBLE_EQ(config->norm_eps, 1e-5);
+  EXPECT_EQ(config->activation, "gelu");
+  ASSERT_EQ(config->encodings.size(), 1);
+  EXPECT_EQ(config->encodings[0].name, "learned");
+  ASSERT_EQ(config->patterns.size(), 1);
+  EXPECT_EQ(config->patterns[0].name, "dense");
+  EXPECT_EQ(config->head.pooling, Pooling::kFirst);
+  EXPECT_EQ(config->head.dense, "pooler.dense");
+  EXPECT_EQ(config->head.dense_activation, "tanh");
   EXPECT_THAT(config->labels, ElementsAre("LABEL_0", "LABEL_1"));
 }
 
@@ -117,15 +123,15 @@ TEST(ModelConfigTest, ScoreFunctionFollowsTheProblem) {
 TEST(ModelConfigTest, RefusesWhatItCannotCompute) {
   const std::vector<std::pair<std::string, json>> fields = {
       {"model_type", "gpt2"},
-      {"position_embedding_type", "relative_key"},
+      {"position_embedding_type", "rotary"},
       {"is_decoder", true},
       {"is_encoder_decoder", true},
       {"add_cross_attention", true},
       {"pruned_heads", {{"0", {1}}}},
       {"quantization_config", {{"bits", 4}}},
       {"auto_map", {{"AutoModel", "x.Y"}}},
-      {"hidden_act", "gelu_fast"},
-      {"architectures", {"BertForTokenClassification"}},
+      {"hidden_act", "gelu_10"},
+      {"architectures", {"BertForQuestionAnswering"}},
       {"architectures", {"BertModel"}},
   };
   for (const auto& [field, value] : fields) {
@@ -135,9 +141,69 @@ TEST(ModelConfigTest, RefusesWhatItCannotCompute) {
 }
 
 TEST(ModelConfigTest, RefusesAFieldItDoesNotKnow) {
-  ExpectRefused(With("alibi_starting_size", 512), absl::StatusCode::kUnimplemented,
-                "UNKNOWN_CONFIG_FIELD", "alibi_starting_size");
-  EXPECT_TRUE(Parse(With("alibi_starting_size", nullptr)).ok());
+  ExpectRefused(With("residual_scale", 0.5), absl::StatusCode::kUnimplemented,
+                "UNKNOWN_CONFIG_FIELD", "residual_scale");
+  EXPECT_TRUE(Parse(With("residual_scale", nullptr)).ok());
+}
+
+// A second way of telling positions is refused together with what decided the first.
+TEST(ModelConfigTest, RefusesASecondPositionalEncoding) {
+  for (const auto& [field, encoding] :
+       {std::pair("alibi", "alibi"), std::pair("alibi_starting_size", "alibi"),
+        std::pair("rope_theta", "rope"), std::pair("relative_attention_num_buckets", "t5_bias"),
+        std::pair("relative_attention", "disentangled"),
+        std::pair("sinusoidal_pos_embds", "sinusoidal")}) {
+    json config = With(field, 1);
+    ExpectRefused(config, absl::StatusCode::kUnimplemented, "UNSUPPORTED_CONFIG", field);
+    EXPECT_THAT(std::string(Parse(config).status().message()), HasSubstr("field \"model_type\""));
+    for (const auto& [type, first] :
+         {std::pair("absolute", "\"learned\""), std::pair("relative_key", "\"shaw\"")}) {
+      config["position_embedding_type"] = type;
+      ExpectRefused(config, absl::StatusCode::kUnimplemented, "UNSUPPORTED_CONFIG", field);
+      const std::string message(Parse(config).status().message());
+      EXPECT_THAT(message, HasSubstr("field \"position_embedding_type\""));
+      EXPECT_THAT(message, HasSubstr(std::string("\"") + encoding + "\""));
+      EXPECT_THAT(message, HasSubstr(first));
+    }
+  }
+  EXPECT_TRUE(Parse(With("alibi", nullptr)).ok());
+}
+
+TEST(ModelConfigTest, PositionTypes) {
+  const auto encoding = [](const char* type) {
+    const auto config = Parse(With("position_embedding_type", type));
+    EXPECT_TRUE(config.ok()) << config.status();
+    EXPECT_EQ(config->encodings.size(), 1);
+    return config->encodings[0];
+  };
+  EXPECT_EQ(encoding("absolute").name, "learned");
+  EXPECT_EQ(encoding("relative_key").name, "shaw");
+  EXPECT_EQ(encoding("relative_key").options.at("sign"), "query_minus_key");
+  EXPECT_EQ(encoding("relative_key_query").name, "relative_key_query");
+}
+
+TEST(ModelConfigTest, PositionOverflow) {
+  const auto options = [](const json& overflow) {
+    const auto config = Parse(With("position_overflow", overflow));
+    EXPECT_TRUE(config.ok()) << config.status();
+    return config->encodings[0].options;
+  };
+  EXPECT_TRUE(options(nullptr).empty());
+  EXPECT_TRUE(options("error").empty());
+  EXPECT_EQ(options("interpolate").at("beyond"), "interpolate");
+  ExpectRefused(With("position_overflow", "clamp"), absl::StatusCode::kInvalidArgument,
+                "BAD_CONFIG_FIELD", "position_overflow");
+}
+
+TEST(ModelConfigTest, TokenClassification) {
+  json config = With("architectures", {"BertForTokenClassification"});
+  config["problem_type"] = "multi_label_classification";
+  const auto parsed = Parse(config);
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->head.pooling, Pooling::kTokens);
+  EXPECT_EQ(parsed->head.dense, "");
+  EXPECT_EQ(parsed->task, "token_classification");
+  EXPECT_EQ(parsed->score_function, ScoreFunction::kSoftmax);
 }
 
 TEST(ModelConfigTest, AcceptsFieldsThatChangeNothing) {
@@ -189,7 +255,7 @@ TEST(ModelConfigTest, MalformedJson) {
 TEST(ModelConfigTest, EncoderPurposeLeavesTheHeadAside) {
   const auto config = Parse(With("architectures", {"BertModel"}), ConfigPurpose::kEncoder);
   ASSERT_TRUE(config.ok()) << config.status();
-  EXPECT_EQ(config->pooling, Pooling::kNone);
+  EXPECT_EQ(config->head.pooling, Pooling::kNone);
 }
 
 TEST(ModelConfigTest, MeanClassifier) {
@@ -200,7 +266,7 @@ TEST(ModelConfigTest, MeanClassifier) {
   config["head_file"] = "head.safetensors";
   const auto parsed = Parse(config);
   ASSERT_TRUE(parsed.ok()) << parsed.status();
-  EXPECT_EQ(parsed->pooling, Pooling::kMean);
+  EXPECT_EQ(parsed->head.pooling, Pooling::kMean);
   EXPECT_EQ(parsed->head_file, "head.safetensors");
   // The same words mean nothing to a plain BERT classifier, so there they are refused.
   ExpectRefused(With("classifier_pooling", "mean"), absl::StatusCode::kUnimplemented,

@@ -6,8 +6,14 @@
 namespace heed {
 namespace {
 
+absl::StatusOr<Pretrained> OpenEncoder() {
+  PretrainedOptions options;
+  options.purpose = ConfigPurpose::kEncoder;
+  return OpenPretrained("tests/golden/bert_model", options);
+}
+
 TEST(SentenceVectorsTest, DoesNotDependOnTheBatchATextIsIn) {
-  const auto encoder = OpenPretrained("tests/golden/bert_model", ConfigPurpose::kEncoder);
+  const auto encoder = OpenEncoder();
   ASSERT_TRUE(encoder.ok()) << encoder.status();
   // More than one batch of texts, of different lengths.
   std::vector<std::string> texts;
@@ -29,7 +35,7 @@ TEST(SentenceVectorsTest, DoesNotDependOnTheBatchATextIsIn) {
 }
 
 TEST(SentenceVectorsTest, ShortensWhatIsTooLong) {
-  const auto encoder = OpenPretrained("tests/golden/bert_model", ConfigPurpose::kEncoder);
+  const auto encoder = OpenEncoder();
   ASSERT_TRUE(encoder.ok()) << encoder.status();
   std::string text;
   for (int i = 0; i < 2000; ++i) text += "a ";
