@@ -1,5 +1,5 @@
-// TextCNN (Kim, "Convolutional Neural Networks for Sentence Classification", 2014, arXiv:1408.5882):
-// the baseline without attention. model/README.md documents its config.json.
+// TextCNN (Kim, "Convolutional Neural Networks for Sentence Classification", 2014,
+// arXiv:1408.5882): the baseline without attention. model/README.md documents its config.json.
 
 #include "absl/strings/str_cat.h"
 #include "model/checkpoint/architectures/bert_family.h"
@@ -12,14 +12,17 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
   config.vocab_size = fields.Int("vocab_size", 1, kMaxVocabulary);
   config.max_tokens = fields.Int("max_position_embeddings", 1, kMaxVocabulary, 0);
   config.text_cnn.filter_count = fields.Int("filter_count", 1, kMaxSize, 100);
-  config.text_cnn.kernel_sizes = fields.Ints("kernel_sizes", 1, 1024);
-  if (config.text_cnn.kernel_sizes.empty()) config.text_cnn.kernel_sizes = {3, 4, 5};
+  config.text_cnn.kernel_sizes = {3, 4, 5};
+  if (fields.Has("kernel_sizes")) {
+    config.text_cnn.kernel_sizes = fields.Ints("kernel_sizes", 1, 1024);
+    if (config.text_cnn.kernel_sizes.empty()) fields.Bad("kernel_sizes", "has no kernel size");
+  }
   config.reads_segments = false;
   RefuseVariants(fields);
-  ReadHead(fields, purpose,
-           {{"TextCnnForSequenceClassification",
-             SequenceHead(Pooling::kFirst, "", "", "classifier")}},
-           config);
+  ReadHead(
+      fields, purpose,
+      {{"TextCnnForSequenceClassification", SequenceHead(Pooling::kFirst, "", "", "classifier")}},
+      config);
 }
 
 std::vector<WeightSpec> Weights(const ModelConfig& config) {
