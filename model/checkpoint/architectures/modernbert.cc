@@ -1,5 +1,5 @@
-// ModernBERT (Warner et al., 2024, arXiv:2412.13663): pre-norm, gated, rotary positions, layers that
-// alternate between global attention and a sliding window, each kind with its own base.
+// ModernBERT (Warner et al., 2024, arXiv:2412.13663): pre-norm, gated, rotary positions, layers
+// that alternate between global attention and a sliding window, each kind with its own base.
 
 #include "absl/strings/str_cat.h"
 #include "model/checkpoint/architectures/bert_family.h"
@@ -35,19 +35,52 @@ std::vector<int64_t> ReadLayerTypes(ConfigFields& fields, const ModelConfig& con
   return sliding;
 }
 
-// One rotary encoding for each kind of layer that there is.
-void ReadPositions(ConfigFields& fields, ModelConfig& config) {
+// The rotary parameters of one kind of layer: its part of rope_parameters (5.x), or the one
+// rope_scaling of all layers (4.x); where both stand they must agree.
+json ParametersOf(ConfigFields& fields, const char* kind) {
   const json& parameters = fields.Raw("rope_parameters");
   const json& scaling = fields.Raw("rope_scaling");
-  const double thetas[] = {fields.Number("global_rope_theta", 1e-300, 160000),
-                           fields.Number("local_rope_theta", 1e-300, 10000)};
-  const char* const kinds[] = {kFull, kSliding};
+  if (!scaling.is_null() && !scaling.is_object()) fields.Bad("rope_scaling", "is not an object");
+  if (parameters.is_null()) return scaling.is_object() ? scaling : json::object();
+  if (!parameters.is_object()) {
+    fields.Bad("rope_parameters", "is not an object");
+    return json::object();
+  }
+  for (const auto& [name, of_kind] : parameters.items()) {
+    // Without its kind, a parameter would be left out of the computation.
+    if ((name != kFull && name != kSliding) || !(of_kind.is_object() || of_kind.is_null())) {
+      fields.Bad("rope_parameters", absl::StrCat("is not an object of ", kFull, " and ", kSliding,
+                                                 ", each an object"));
+      return json::object();
+    }
+  }
+  json of_kind = parameters.value(kind, json());
+  if (of_kind.is_null()) of_kind = json::object();
+  if (!scaling.is_object()) return of_kind;
+  for (const auto& [name, value] : scaling.items()) {
+    if (of_kind.value(name, json()) != value) {
+      fields.Bad("rope_scaling", "contradicts rope_parameters");
+    }
+  }
+  return of_kind;
+}
+
+// One rotary encoding for each kind of layer that there is.
+void ReadPositions(ConfigFields& fields, ModelConfig& config) {
+  struct Kind {
+    const char* name;
+    const char* theta_field;
+    double default_theta;
+  };
+  const Kind kinds[] = {{kFull, "global_rope_theta", 160000},
+                        {kSliding, "local_rope_theta", 10000}};
   for (int64_t kind = 0; kind < 2; ++kind) {
-    json of_kind = json::object();
-    if (parameters.contains(kinds[kind])) of_kind = parameters[kinds[kind]];
-    if (scaling.is_object()) of_kind.update(scaling);
-    EncodingConfig encoding = ReadRopeParameters(fields, "rope_parameters", of_kind, thetas[kind],
-                                                 1, config);
+    const auto& [name, theta_field, default_theta] = kinds[kind];
+    const json parameters = ParametersOf(fields, name);
+    const double theta = fields.Number(theta_field, 1e-300, default_theta);
+    RefuseContradiction(fields, theta_field, parameters, "rope_theta");
+    const char* const field = fields.Has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+    EncodingConfig encoding = ReadRopeParameters(fields, field, parameters, theta, 1, config);
     for (int64_t layer = 0; layer < config.layer_count; ++layer) {
       if (config.layer_patterns[layer] == kind) encoding.layers.push_back(layer);
     }
@@ -82,18 +115,18 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
 
   const std::string pooling = fields.String("classifier_pooling", "cls");
   if (pooling != "cls" && pooling != "mean") fields.Bad("classifier_pooling", "is not cls or mean");
-  HeadConfig head = SequenceHead(pooling == "mean" ? Pooling::kMean : Pooling::kFirst, "head.dense",
-                                 ReadActivation(fields, "classifier_activation", "gelu"),
-                                 "classifier");
+  HeadConfig head =
+      SequenceHead(pooling == "mean" ? Pooling::kMean : Pooling::kFirst, "head.dense",
+                   ReadActivation(fields, "classifier_activation", "gelu"), "classifier");
   head.dense_bias = fields.Bool("classifier_bias", false);
   head.norm = "head.norm";
   head.norm_bias = config.layout.norm_bias;
   HeadConfig tokens = head;
   tokens.pooling = Pooling::kTokens;
-  ReadHead(fields, purpose,
-           {{"ModernBertForSequenceClassification", head},
-            {"ModernBertForTokenClassification", tokens}},
-           config);
+  ReadHead(
+      fields, purpose,
+      {{"ModernBertForSequenceClassification", head}, {"ModernBertForTokenClassification", tokens}},
+      config);
 }
 
 std::vector<WeightSpec> Weights(const ModelConfig& config) {

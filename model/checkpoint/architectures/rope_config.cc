@@ -35,8 +35,13 @@ const std::map<std::string, std::string>& NumberOptions() {
 std::set<std::string> OptionsOf(const std::string& type) {
   if (type == "linear" || type == "dynamic") return {"factor"};
   if (type == "yarn") {
-    return {"factor",    "attention_factor", "beta_fast", "beta_slow",
-            "mscale",    "mscale_all_dim",   "original_max_position_embeddings"};
+    return {"factor",
+            "attention_factor",
+            "beta_fast",
+            "beta_slow",
+            "mscale",
+            "mscale_all_dim",
+            "original_max_position_embeddings"};
   }
   if (type == "llama3") {
     return {"factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"};
@@ -60,9 +65,29 @@ void ReadScaling(ConfigFields& fields, absl::string_view field, const json& para
     }
     encoding.options[NumberOptions().at(name)] = Text(parameters[name].get<double>());
   }
-  if (type == "yarn" && parameters.contains("truncate") && parameters["truncate"].is_boolean()) {
+  if (type == "yarn" && parameters.contains("truncate") && !parameters["truncate"].is_null()) {
+    if (!parameters["truncate"].is_boolean()) {
+      fields.Bad(field, "has a \"truncate\" that is neither true nor false");
+      return;
+    }
     encoding.options["truncate"] = parameters["truncate"].get<bool>() ? "true" : "false";
   }
+}
+
+// rope_type, or type as it was called first; where both stand they must agree.
+std::string ReadType(ConfigFields& fields, absl::string_view field, const json& parameters) {
+  std::string type;
+  for (const char* const name : {"type", "rope_type"}) {
+    if (!parameters.contains(name) || parameters[name].is_null()) continue;
+    if (!parameters[name].is_string()) {
+      fields.Bad(field, absl::StrCat("has a \"", name, "\" that is not a string"));
+    } else if (!type.empty() && parameters[name] != type) {
+      fields.Bad(field, "has a \"type\" and a \"rope_type\" that contradict each other");
+    } else {
+      type = parameters[name].get<std::string>();
+    }
+  }
+  return type.empty() ? "default" : type;
 }
 
 }  // namespace
@@ -89,10 +114,7 @@ EncodingConfig ReadRopeParameters(ConfigFields& fields, absl::string_view field,
     encoding.options["dims"] =
         absl::StrCat(static_cast<int64_t>(static_cast<double>(config.head_width()) * partial));
   }
-  std::string type = "default";
-  for (const char* const name : {"type", "rope_type"}) {
-    if (parameters.contains(name) && parameters[name].is_string()) type = parameters[name];
-  }
+  const std::string type = ReadType(fields, field, parameters);
   if (type == "linear" || type == "dynamic" || type == "yarn" || type == "llama3") {
     ReadScaling(fields, field, parameters, type, encoding);
   } else if (type != "default") {
@@ -104,19 +126,27 @@ EncodingConfig ReadRopeParameters(ConfigFields& fields, absl::string_view field,
   return encoding;
 }
 
+void RefuseContradiction(ConfigFields& fields, absl::string_view field, const json& parameters,
+                         const char* parameter) {
+  if (!fields.Has(field) || !parameters.is_object() || !parameters.contains(parameter)) return;
+  if (parameters[parameter].is_null() || parameters[parameter] == fields.Raw(field)) return;
+  fields.Bad(field, absl::StrCat("contradicts the \"", parameter, "\" of the rotary parameters, ",
+                                 parameters[parameter].dump()));
+}
+
 EncodingConfig ReadRope(ConfigFields& fields, double default_theta, ModelConfig& config) {
   const double theta = fields.Number("rope_theta", 1e-300, default_theta);
   const double partial = fields.Number("partial_rotary_factor", 1e-300, 1);
   const bool new_form = fields.Has("rope_parameters");
-  if (fields.Has("rope_scaling")) {
-    if (new_form && fields.Raw("rope_scaling") != fields.Raw("rope_parameters")) {
-      fields.Bad("rope_scaling", "contradicts rope_parameters");
-    }
-    return ReadRopeParameters(fields, "rope_scaling", fields.Raw("rope_scaling"), theta, partial,
-                              config);
+  const bool old_form = fields.Has("rope_scaling");
+  if (new_form && old_form && fields.Raw("rope_scaling") != fields.Raw("rope_parameters")) {
+    fields.Bad("rope_scaling", "contradicts rope_parameters");
   }
-  return ReadRopeParameters(fields, "rope_parameters", fields.Raw("rope_parameters"), theta,
-                            partial, config);
+  const char* const field = old_form ? "rope_scaling" : "rope_parameters";
+  const json& parameters = fields.Raw(field);
+  RefuseContradiction(fields, "rope_theta", parameters, "rope_theta");
+  RefuseContradiction(fields, "partial_rotary_factor", parameters, "partial_rotary_factor");
+  return ReadRopeParameters(fields, field, parameters, theta, partial, config);
 }
 
 }  // namespace heed

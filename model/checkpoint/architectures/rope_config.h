@@ -19,4 +19,8 @@ EncodingConfig ReadRopeParameters(ConfigFields& fields, absl::string_view field,
                                   const nlohmann::json& parameters, double theta,
                                   double partial_factor, ModelConfig& config);
 
+// Refuses a `field` that says something else than the `parameter` of such a dictionary.
+void RefuseContradiction(ConfigFields& fields, absl::string_view field,
+                         const nlohmann::json& parameters, const char* parameter);
+
 }  // namespace heed
