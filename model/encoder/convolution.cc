@@ -28,12 +28,11 @@ at::Tensor Convolution::Forward(const at::Tensor& x, const at::Tensor& residual,
     result.narrow(0, batch.cu_seqlens[b], batch.length(b))
         .copy_(at::conv1d(text.t().unsqueeze(0), weight_, bias_, 1, padding, 1, groups_)[0].t());
   }
-  if (batch.key_mask.empty()) return norm_(activation_(std::move(result)).add_(residual));
+  result = norm_(activation_(std::move(result)).add_(residual));
+  if (batch.key_mask.empty()) return result;
   const at::Tensor seen = at::from_blob(const_cast<uint8_t*>(batch.key_mask.data()),
-                                        {x.size(0), 1}, at::TensorOptions(at::kByte))
-                              .to(at::kFloat);
-  result = activation_(result.mul_(seen));
-  return norm_(result.add_(residual)).mul(seen);
+                                        {x.size(0), 1}, at::TensorOptions(at::kByte));
+  return result.mul(seen.to(at::kFloat));
 }
 
 }  // namespace heed

@@ -12,7 +12,7 @@
 namespace heed {
 
 // norm(residual + act(conv1d(x))) within each text, zeros beyond its ends; hidden tokens
-// (RaggedBatch::key_mask 0) get no convolution and come out as zeros.
+// (RaggedBatch::key_mask 0) come out as zeros.
 // Source: He, Liu, Gao and Chen, "DeBERTa", 2021, arXiv:2006.03654, as its second version (the
 // paper's appendix calls it nGiE) computes it.
 class Convolution {
