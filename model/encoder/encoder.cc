@@ -120,12 +120,14 @@ const RaggedBatch& Encoder::Placed(const RaggedBatch& batch, RaggedBatch& storag
   }
   storage = batch;
   for (size_t b = 0; b < batch.text_count(); ++b) {
-    int64_t pads = 0;
-    for (int64_t i = batch.cu_seqlens[b]; i < batch.cu_seqlens[b + 1]; ++i) {
-      const bool is_default = batch.positions[i] == i - batch.cu_seqlens[b];
-      const bool is_pad = batch.ids[i] == config_.pad_token_id;
-      pads += is_pad ? 1 : 0;
-      if (is_default) storage.positions[i] = is_pad ? -1 : batch.positions[i] - pads;
+    const int64_t begin = batch.cu_seqlens[b];
+    bool chosen = false;  // positions that a caller chose stay
+    for (int64_t i = 0; i < batch.length(b); ++i) {
+      chosen = chosen || batch.positions[begin + i] != i;
+    }
+    int64_t next = 0;
+    for (int64_t i = begin; i < batch.cu_seqlens[b + 1] && !chosen; ++i) {
+      storage.positions[i] = batch.ids[i] == config_.pad_token_id ? -1 : next++;
     }
   }
   return storage;
