@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Enforces who may include whom. Each part of the tree has the list of what it may include; any
-other #include fails. Usage: layering_test.py REPOSITORY_ROOT | --self-test"""
+other #include fails. Usage: layering_test.py [REPOSITORY_ROOT | --self-test]"""
 import pathlib
 import re
 import sys
@@ -80,6 +80,12 @@ def self_test():
   refused = [
       ('model/api/runner.h', 'ATen/ATen.h'), ('model/api/runner.h', 'nlohmann/json.hpp'),
       ('model/attention/a.cc', 'model/encoder/layer.h'),
+      ('model/attention/patterns/a.cc', 'model/encoder/layer.h'),
+      ('model/checkpoint/a.cc', 'ATen/ATen.h'),
+      ('model/checkpoint/architectures/a.cc', 'model/positional/encoding.h'),
+      ('model/encoder/a.cc', 'model/heads/classifier_head.h'),
+      ('model/encoder/a.cc', 'nlohmann/json.hpp'), ('model/encoder/a.cc', 'model/engine.h'),
+      ('model/heads/a.cc', 'model/pretrained.h'),
       ('model/positional/a.cc', 'model/attention/attention.h'),
       ('model/engine.cc', 'google/protobuf/message.h'), ('model/engine.cc', 'grpcpp/grpcpp.h'),
       ('model/engine.cc', 'server/clock.h'), ('server/scheduler.cc', 'grpcpp/grpcpp.h'),
@@ -100,7 +106,8 @@ def main():
   self_test()
   if sys.argv[1:] == ['--self-test']:
     return 0
-  count, found = violations(pathlib.Path(sys.argv[1]))
+  root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+  count, found = violations(pathlib.Path(root))
   for line in found:
     print(line)
   if count == 0:
