@@ -30,10 +30,10 @@ struct RaggedBatch {
   std::vector<int64_t> segments;   // [T]
   std::vector<int64_t> positions;  // [T]
   std::vector<int64_t> cu_seqlens{
-      0};                             // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
-  std::vector<uint8_t> key_mask;      // [T], or empty: all tokens are seen
-  std::vector<uint8_t> global_mask;   // [T], or empty: the model's own rule for every text
-  std::vector<uint8_t> has_globals;   // [B], or empty: text b brought a global_mask
+      0};                         // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
+  std::vector<uint8_t> key_mask;  // [T], or empty: all tokens are seen
+  std::vector<uint8_t> global_mask;      // [T], or empty: the model's own rule for every text
+  std::vector<uint8_t> has_globals;      // [B], or empty: text b brought a global_mask
   std::vector<int64_t> context_lengths;  // [B], or empty: each text's own length
 
   size_t text_count() const { return cu_seqlens.size() - 1; }

@@ -72,8 +72,8 @@ Tile MakeTile(const AttentionSettings& settings, const Chunk& chunk, const Patte
                                           : seen.expand({part.row_count(), keys.count});
   }
   const bool global = part.global && chunk.global_query.defined();
-  tile.query = (global ? chunk.global_query : chunk.query)
-                   .narrow(2, part.row_begin, part.row_count());
+  tile.query =
+      (global ? chunk.global_query : chunk.query).narrow(2, part.row_begin, part.row_count());
   tile.key = keys.Of(global ? chunk.global_key : chunk.key, 2);
   return tile;
 }
@@ -104,13 +104,13 @@ void AttendTile(const AttentionSettings& settings, const Chunk& chunk, const Pat
   const Tile tile = MakeTile(settings, chunk, part, keys);
   const at::Tensor weights = Weights(settings, part, tile);
   const bool global = part.global && chunk.global_query.defined();
-  at::Tensor context =
-      at::matmul(weights, keys.Of(global ? chunk.global_value : chunk.value, 2));
+  at::Tensor context = at::matmul(weights, keys.Of(global ? chunk.global_value : chunk.value, 2));
   for (const auto& encoding : settings.encodings) {
     if (const auto term = encoding->ValueTerm(tile, weights)) context.add_(*term);
   }
   out.narrow(1, part.row_begin, part.row_count()).copy_(context.transpose(1, 2));
-  if (recorder != nullptr) recorder->Record(settings.layer, chunk.group.first_text + chunk.first, part, weights);
+  if (recorder != nullptr)
+    recorder->Record(settings.layer, chunk.group.first_text + chunk.first, part, weights);
 }
 
 void AttendGroup(const QueryKeyValue& local, const QueryKeyValue* global,
@@ -133,10 +133,9 @@ void AttendGroup(const QueryKeyValue& local, const QueryKeyValue* global,
       chunk.global_value = Rows(global->value, group, first, chunk.count);
     }
     chunk.indices = at::arange(group.length, at::TensorOptions(at::kLong));
-    at::Tensor out = context
-                         .narrow(0, group.first_token + first * group.length,
-                                 chunk.count * group.length)
-                         .view({chunk.count, group.length, head_count, context.size(2)});
+    at::Tensor out =
+        context.narrow(0, group.first_token + first * group.length, chunk.count * group.length)
+            .view({chunk.count, group.length, head_count, context.size(2)});
     settings.pattern->ForEachTile(text, kMaxScores / head_count, [&](const PatternTile& part) {
       AttendTile(settings, chunk, part, recorder, out);
     });
@@ -152,9 +151,9 @@ at::Tensor Attend(QueryKeyValue projections, const QueryKeyValue* global,
     encoding->TransformQueryKey(settings.layer, layout.tokens, projections);
   }
   if (recorder != nullptr && !recorder->Wants(settings.layer)) recorder = nullptr;
-  at::Tensor context = at::empty({projections.query.size(0), projections.query.size(1),
-                                  projections.value.size(2)},
-                                 projections.query.options());
+  at::Tensor context =
+      at::empty({projections.query.size(0), projections.query.size(1), projections.value.size(2)},
+                projections.query.options());
   for (const TextGroup& group : layout.groups) {
     AttendGroup(projections, global, settings, group, recorder, context);
   }

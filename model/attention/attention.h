@@ -25,8 +25,8 @@ struct AttentionSettings {
 
 // Attention within each text,
 //   softmax(scale · q kᵀ + bias + content) v + value term,
-// with the terms of the positional encodings, over the keys that the pattern and the key mask leave.
-// Source: Vaswani et al., 2017, arXiv:1706.03762, equation 1.
+// with the terms of the positional encodings, over the keys that the pattern and the key mask
+// leave. Source: Vaswani et al., 2017, arXiv:1706.03762, equation 1.
 //
 // projections: as they come from the linear layers; the encodings transform them here. global: the
 // projections of global queries and what they attend to, or nullptr where they have none of their

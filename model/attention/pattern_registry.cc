@@ -7,7 +7,7 @@
 
 namespace heed {
 
-#define HEED_PATTERN(name)                                                      \
+#define HEED_PATTERN(name)                                                     \
   absl::StatusOr<std::shared_ptr<const AttentionPattern>> Make_pattern_##name( \
       const PatternOptions& options);
 #include "model/attention/patterns.inc"

@@ -18,9 +18,9 @@ AttentionRecorder::AttentionRecorder(const std::vector<AttentionRequest>& reques
     }
     const int64_t keys = batch.length(request.text);
     if (slot.request.row_end < 0) slot.request.row_end = keys;
-    slot.map = at::zeros({static_cast<int64_t>(slot.heads.size()),
-                          slot.request.row_end - request.row_begin, keys},
-                         at::TensorOptions(at::kFloat));
+    slot.map = at::zeros(
+        {static_cast<int64_t>(slot.heads.size()), slot.request.row_end - request.row_begin, keys},
+        at::TensorOptions(at::kFloat));
     slots_.push_back(std::move(slot));
   }
 }

@@ -56,10 +56,10 @@ void RefuseSecondEncoding(ConfigFields& fields, const ModelConfig& config) {
     for (const char* const decider : {"positional_encoding", "position_embedding_type"}) {
       if (field != decider && fields.Has(decider)) first = decider;
     }
-    fields.Unsupported(field, absl::StrCat("asks for the positional encoding \"", second->second,
-                                           "\", but field \"", first, "\" already gives \"",
-                                           absl::StrJoin(names, "+"),
-                                           "\"; exactly one can be in force"));
+    fields.Unsupported(field,
+                       absl::StrCat("asks for the positional encoding \"", second->second,
+                                    "\", but field \"", first, "\" already gives \"",
+                                    absl::StrJoin(names, "+"), "\"; exactly one can be in force"));
     return;
   }
 }

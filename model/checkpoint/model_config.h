@@ -76,15 +76,15 @@ struct CheckpointLayout {
   bool norm_bias = true;
   bool attention_bias = true;
   bool feed_forward_bias = true;
-  int64_t layers_per_group = 1;             // ALBERT: sets of weights a group
-  int64_t bias_bucket_count = 0;            // T5, MPNet: rows of the relative bias
-  bool bias_in_each_layer = false;          // UMT5
-  int64_t relative_span = 0;                // DeBERTa: half the rows of the relative table; 0: none
-  bool relative_norm = false;               // DeBERTa: the relative table is normalized
-  bool content_to_position = false;         // DeBERTa: which terms there are
+  int64_t layers_per_group = 1;      // ALBERT: sets of weights a group
+  int64_t bias_bucket_count = 0;     // T5, MPNet: rows of the relative bias
+  bool bias_in_each_layer = false;   // UMT5
+  int64_t relative_span = 0;         // DeBERTa: half the rows of the relative table; 0: none
+  bool relative_norm = false;        // DeBERTa: the relative table is normalized
+  bool content_to_position = false;  // DeBERTa: which terms there are
   bool position_to_content = false;
   bool shared_position_projections = false;  // DeBERTa-v2: those of the content
-  int64_t projection_groups[6] = {};        // SqueezeBERT: groups of each convolution
+  int64_t projection_groups[6] = {};         // SqueezeBERT: groups of each convolution
 };
 
 struct ModelConfig {
@@ -109,9 +109,9 @@ struct ModelConfig {
   bool gated = false;      // activation(gate) · up, instead of activation(up)
   NormKind norm = NormKind::kLayerNorm;
   double norm_eps = 0;
-  bool pre_norm = false;              // x + f(norm(x)), instead of norm(x + f(x))
+  bool pre_norm = false;  // x + f(norm(x)), instead of norm(x + f(x))
   bool embedding_norm = true;
-  bool first_attention_norm = true;   // false: layer 0 attends to its input as it is (ModernBERT)
+  bool first_attention_norm = true;  // false: layer 0 attends to its input as it is (ModernBERT)
   bool final_norm = false;
   bool hidden_tokens_are_zero = false;  // embeddings of hidden tokens are zeroed (DeBERTa)
   double embedding_scale = 1;

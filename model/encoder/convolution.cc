@@ -6,8 +6,7 @@
 
 namespace heed {
 
-absl::StatusOr<Convolution> Convolution::Create(const ModelConfig& config,
-                                                const Weights& weights) {
+absl::StatusOr<Convolution> Convolution::Create(const ModelConfig& config, const Weights& weights) {
   absl::StatusOr<Activation> activation = FindActivation(config.convolution.activation);
   if (!activation.ok()) return activation.status();
   Convolution convolution;
@@ -30,8 +29,8 @@ at::Tensor Convolution::Forward(const at::Tensor& x, const at::Tensor& residual,
   }
   result = norm_(activation_(std::move(result)).add_(residual));
   if (batch.key_mask.empty()) return result;
-  const at::Tensor seen = at::from_blob(const_cast<uint8_t*>(batch.key_mask.data()),
-                                        {x.size(0), 1}, at::TensorOptions(at::kByte));
+  const at::Tensor seen = at::from_blob(const_cast<uint8_t*>(batch.key_mask.data()), {x.size(0), 1},
+                                        at::TensorOptions(at::kByte));
   return result.mul(seen.to(at::kFloat));
 }
 

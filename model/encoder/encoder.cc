@@ -82,8 +82,7 @@ absl::Status Encoder::AddLayers(const Weights& weights) {
     settings.scale = config_.attention_scale != 0
                          ? config_.attention_scale
                          : 1 / std::sqrt(static_cast<double>(config_.head_width()));
-    settings.pattern =
-        patterns[config_.layer_patterns.empty() ? 0 : config_.layer_patterns[layer]];
+    settings.pattern = patterns[config_.layer_patterns.empty() ? 0 : config_.layer_patterns[layer]];
   }
   return absl::OkStatus();
 }

@@ -36,7 +36,8 @@ class Encoder {
 
   // INVALID_ARGUMENT when `batch` is not well formed or holds an id, segment or position outside
   // the tables, or a request is outside the model or the batch. Forward must not be called then.
-  absl::Status Check(const RaggedBatch& batch, const std::vector<AttentionRequest>& attention) const;
+  absl::Status Check(const RaggedBatch& batch,
+                     const std::vector<AttentionRequest>& attention) const;
 
   // Returns the last hidden state, [T, D].
   at::Tensor Forward(const RaggedBatch& batch, const ForwardRecord& record = {}) const;

@@ -24,8 +24,8 @@ Linear JoinedQueryKeyValue(const Weights& weights, const std::string& role) {
 
 }  // namespace
 
-absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ModelConfig& config,
-                                                  const Weights& weights, int64_t source) {
+absl::StatusOr<EncoderLayer> EncoderLayer::Create(const ModelConfig& config, const Weights& weights,
+                                                  int64_t source) {
   absl::StatusOr<Activation> activation = FindActivation(config.activation);
   if (!activation.ok()) return activation.status();
   const std::string role = absl::StrCat("layers.", source, ".");
@@ -66,14 +66,13 @@ QueryKeyValue EncoderLayer::Project(const Linear& linear, const at::Tensor& x) c
 }
 
 at::Tensor EncoderLayer::Forward(const at::Tensor& x, const AttentionSettings& settings,
-                                 const AttentionLayout& layout,
-                                 AttentionRecorder* recorder) const {
+                                 const AttentionLayout& layout, AttentionRecorder* recorder) const {
   const at::Tensor input = pre_norm_ ? attention_norm_(x) : x;
   std::optional<QueryKeyValue> global;
   if (global_query_key_value_.has_value()) global = Project(*global_query_key_value_, input);
-  const at::Tensor context = Attend(Project(query_key_value_, input),
-                                    global.has_value() ? &*global : nullptr, settings, layout,
-                                    recorder);
+  const at::Tensor context =
+      Attend(Project(query_key_value_, input), global.has_value() ? &*global : nullptr, settings,
+             layout, recorder);
   at::Tensor attended = attention_output_(context.flatten(1)).add_(x);
   if (!pre_norm_) attended = attention_norm_(attended);
   const at::Tensor y = feed_forward_(pre_norm_ ? output_norm_(attended) : attended).add_(attended);

@@ -15,7 +15,8 @@
 
 namespace heed {
 
-// Copies out of the mapped files, so that nothing computed later depends on the files. For one thread.
+// Copies out of the mapped files, so that nothing computed later depends on the files. For one
+// thread.
 class Weights {
  public:
   // linear_type: in which precision the matrices of linear layers are kept, float32 or bfloat16;

@@ -24,8 +24,8 @@ struct HfTokenizerOptions {
 };
 
 // Loads tokenizer.json of `folder`, and of tokenizer_config.json, where there is one, the keys that
-// ReadTokenizerFiles names (tokenizer_files.h). Truncation and padding stored in tokenizer.json are not used: the limit is
-// max_tokens, and a text never gets pad tokens. BPE dropout is off.
+// ReadTokenizerFiles names (tokenizer_files.h). Truncation and padding stored in tokenizer.json are
+// not used: the limit is max_tokens, and a text never gets pad tokens. BPE dropout is off.
 //
 // Errors name the file: NOT_FOUND (TOKENIZER_NOT_FOUND) without a tokenizer.json; INVALID_ARGUMENT
 // for a malformed file (TOKENIZER_INVALID) or an id at or above vocab_size

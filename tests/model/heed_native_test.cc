@@ -171,7 +171,9 @@ TEST(HeedNativeTest, EveryEncodingWithEveryPattern) {
   const std::vector<NaiveEncoding> encodings = NaiveEncodings(kHeads, kHeadSize);
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < 40; ++i) ids.push_back(30 + i % 23);
-  std::vector<int64_t> turned(ids.rbegin(), ids.rend());
+  // Not the whole text turned round, which symmetric encodings cannot tell from the text.
+  std::vector<int64_t> moved = ids;
+  std::reverse(moved.begin(), moved.begin() + 17);
   for (const std::string& name : PositionalEncodingNames()) {
     const auto found = std::find_if(encodings.begin(), encodings.end(),
                                     [&](const NaiveEncoding& e) { return e.name == name; });
@@ -190,18 +192,18 @@ TEST(HeedNativeTest, EveryEncodingWithEveryPattern) {
       EXPECT_EQ(model->info().attention_pattern, pattern);
       EXPECT_TRUE(model->notes.empty());
       const RunOutput output =
-          RunTexts(*model, {TextOf(ids), TextOf(turned), TextOf({5, 6})}, Everything());
+          RunTexts(*model, {TextOf(ids), TextOf(moved), TextOf({5, 6})}, Everything());
       const RunOutput alone = RunTexts(*model, {TextOf(ids)}, Everything());
       const std::vector<float> first(output.logits.begin(), output.logits.begin() + kLabels);
       const std::vector<float> second(output.logits.begin() + kLabels,
                                       output.logits.begin() + 2 * kLabels);
       EXPECT_LT(LargestDifference(first, alone.logits), kTolerance);
-      // Turned round, a text is another one to all but an encoder without positions: that sees the
-      // same set where its pattern hides nothing.
+      // In another order, a text is another one to all but an encoder without positions: that sees
+      // the same set where its pattern hides nothing.
       const double difference = LargestDifference(first, second);
       if (encoding.name == "none" && pattern == "dense") {
         EXPECT_LT(difference, kTolerance);
-      } else if (pattern == "dense" && encoding.name != "alibi" && encoding.name != "kerple_log") {
+      } else {
         EXPECT_GT(difference, 1e-3);
       }
       const std::vector<float>& weights = alone.attention[0].weights;

@@ -97,7 +97,8 @@ class Alignment {
     return largest;
   }
 
-  // Largest difference over real queries and keys. maps: one a text, [H, n, n]; padded: [B, H, L, L].
+  // Largest difference over real queries and keys. maps: one a text, [H, n, n]; padded: [B, H, L,
+  // L].
   double Maps(const std::vector<AttentionMap>& maps, const std::vector<float>& padded) const {
     double largest = 0;
     const int64_t width = golden_.width();
@@ -154,7 +155,8 @@ Wants Everything(const GoldenCase& golden, int64_t layer_count) {
 
 // Attention maps as probabilities over real keys, under whichever name the reference has them.
 std::string MapsName(const GoldenCase& golden, int64_t layer) {
-  for (const char* const name : {"attention_probs.", "attentions_dense.", "attentions_effective."}) {
+  for (const char* const name :
+       {"attention_probs.", "attentions_dense.", "attentions_effective."}) {
     if (golden.Has(name + std::to_string(layer))) return name + std::to_string(layer);
   }
   return "attentions." + std::to_string(layer);

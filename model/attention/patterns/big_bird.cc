@@ -1,11 +1,10 @@
-// BigBird's block-sparse attention as transformers evaluates it: a query block sees the first block,
-// the last block, itself and its two neighbours; the first and the last block see everything.
-// Source: Zaheer et al., "Big Bird", 2020, arXiv:2007.14062, section 2 and appendix D.
+// BigBird's block-sparse attention as transformers evaluates it: a query block sees the first
+// block, the last block, itself and its two neighbours; the first and the last block see
+// everything. Source: Zaheer et al., "Big Bird", 2020, arXiv:2007.14062, section 2 and appendix D.
 // In evaluation every random block of transformers is block 0, so that block 0 enters the softmax
 // 1 + random_blocks times; here its scores carry ln(1 + random_blocks) instead, which is the same
-// number, and its attention weight is the sum of the copies. A text of at most (5 + 2 random_blocks)
-// blocks is attended to in full.
-// Options:
+// number, and its attention weight is the sum of the copies. A text of at most (5 + 2
+// random_blocks) blocks is attended to in full. Options:
 //   block_size      tokens a block, required
 //   random_blocks   default 3
 // The grid of blocks is that of the context length (RaggedBatch::context_lengths).
@@ -62,8 +61,7 @@ class BigBird : public AttentionPattern {
                             std::min((block + 2) * block_size_, text.length), ends);
     // Random block 0: block_size_ keys at the front carry the weight of their copies.
     tile.bias = at::zeros({tile.row_count(), tile.key_count()}, at::kFloat);
-    tile.bias.narrow(1, 0, block_size_)
-        .fill_(std::log(1.0 + static_cast<double>(random_blocks_)));
+    tile.bias.narrow(1, 0, block_size_).fill_(std::log(1.0 + static_cast<double>(random_blocks_)));
     return tile;
   }
 

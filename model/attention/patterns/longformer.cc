@@ -6,8 +6,8 @@
 //   window          keys to each side, required (half of Longformer's attention_window)
 //   global_tokens   places that are global when the caller does not choose, e.g. "0"; default none
 
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/isin.h>
 #include <ATen/ops/tensor.h>
 

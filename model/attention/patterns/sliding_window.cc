@@ -27,8 +27,8 @@ class SlidingWindow : public AttentionPattern {
                    const std::function<void(const PatternTile&)>& visit) const override {
     // As many rows as the window is wide: the tile is then a third empty at worst.
     const int64_t height = std::max(window_, kMinRows);
-    const int64_t rows =
-        std::min(height, TileRows(text.length, std::min(text.length, height + 2 * window_), max_scores));
+    const int64_t rows = std::min(
+        height, TileRows(text.length, std::min(text.length, height + 2 * window_), max_scores));
     for (int64_t begin = 0; begin < text.length; begin += rows) {
       PatternTile tile;
       tile.row_begin = begin;

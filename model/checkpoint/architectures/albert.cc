@@ -19,8 +19,8 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
   if (groups > steps) fields.Bad("num_hidden_groups", "is more than num_hidden_layers");
   for (int64_t step = 0; step < steps; ++step) {
     // As transformers: the quotient is a float, cut off.
-    const auto group = static_cast<int64_t>(static_cast<double>(step) /
-                                            (static_cast<double>(steps) / static_cast<double>(groups)));
+    const auto group = static_cast<int64_t>(
+        static_cast<double>(step) / (static_cast<double>(steps) / static_cast<double>(groups)));
     for (int64_t i = 0; i < inner; ++i) config.layer_sources.push_back(group * inner + i);
   }
   config.layer_count = static_cast<int64_t>(config.layer_sources.size());

@@ -11,7 +11,8 @@ namespace heed {
 namespace {
 
 constexpr std::array<absl::string_view, 9> kActivations = {
-    "gelu", "gelu_fast", "gelu_new", "gelu_pytorch_tanh", "linear", "relu", "silu", "swish", "tanh"};
+    "gelu", "gelu_fast", "gelu_new", "gelu_pytorch_tanh", "linear", "relu",
+    "silu", "swish",     "tanh"};
 
 }  // namespace
 
@@ -208,9 +209,9 @@ void AddLayers(std::vector<WeightSpec>& specs, const ModelConfig& config, const 
   for (int64_t i = 0; i < config.layer_count; ++i) {
     const std::string role = absl::StrCat("layers.", i, ".");
     const std::string name = absl::StrCat(names.layer, i, ".");
-    for (const auto& [part, part_name] : {std::pair("query", names.query),
-                                          std::pair("key", names.key),
-                                          std::pair("value", names.value)}) {
+    for (const auto& [part, part_name] :
+         {std::pair("query", names.query), std::pair("key", names.key),
+          std::pair("value", names.value)}) {
       AddLinear(specs, absl::StrCat(role, "attention.", part), name + part_name, width, width,
                 query_key_value_bias);
     }

@@ -23,7 +23,8 @@ void ReadSizes(ConfigFields& fields, ModelConfig& config);
 // The above, type_vocab_size, layer_norm_eps, hidden_act and pad_token_id, for a post-norm encoder.
 void ReadBertSizes(ConfigFields& fields, ModelConfig& config, double default_eps = 1e-12);
 // `name` holds an activation that Heed has.
-std::string ReadActivation(ConfigFields& fields, absl::string_view name, absl::string_view fallback);
+std::string ReadActivation(ConfigFields& fields, absl::string_view name,
+                           absl::string_view fallback);
 bool IsActivation(absl::string_view name);
 // head_count divides hidden_size.
 void CheckHeads(ConfigFields& fields, absl::string_view field, const ModelConfig& config);

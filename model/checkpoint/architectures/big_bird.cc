@@ -1,5 +1,5 @@
-// BigBird (Zaheer et al., 2020, arXiv:2007.14062): BERT with block-sparse attention, or in full where
-// attention_type says original_full.
+// BigBird (Zaheer et al., 2020, arXiv:2007.14062): BERT with block-sparse attention, or in full
+// where attention_type says original_full.
 
 #include <cmath>
 
@@ -22,9 +22,9 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
   const int64_t random = fields.Int("num_random_blocks", 0, kMaxSize, 3);
   const std::string type = fields.String("attention_type", "block_sparse");
   if (type == "block_sparse") {
-    config.patterns = {{"big_bird",
-                        {{"block_size", absl::StrCat(block)},
-                         {"random_blocks", absl::StrCat(random)}}}};
+    config.patterns = {
+        {"big_bird",
+         {{"block_size", absl::StrCat(block)}, {"random_blocks", absl::StrCat(random)}}}};
   } else if (type != "original_full") {
     fields.Unsupported("attention_type", "must be block_sparse or original_full");
   }

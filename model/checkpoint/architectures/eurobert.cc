@@ -1,5 +1,5 @@
-// EuroBERT (Boizard et al., 2025, arXiv:2503.05500): pre-RMSNorm, grouped-query attention (Ainslie et
-// al., 2023, arXiv:2305.13245), rotary positions, a gated feed-forward network.
+// EuroBERT (Boizard et al., 2025, arXiv:2503.05500): pre-RMSNorm, grouped-query attention (Ainslie
+// et al., 2023, arXiv:2305.13245), rotary positions, a gated feed-forward network.
 
 #include "absl/strings/str_cat.h"
 #include "model/checkpoint/architectures/bert_family.h"

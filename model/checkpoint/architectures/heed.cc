@@ -1,5 +1,5 @@
-// Heed's own encoder: pre-norm layers with any positional encoding, any attention pattern, a plain or
-// gated feed-forward network, and mean or first-token pooling. model/README.md documents its
+// Heed's own encoder: pre-norm layers with any positional encoding, any attention pattern, a plain
+// or gated feed-forward network, and mean or first-token pooling. model/README.md documents its
 // config.json.
 
 #include "absl/strings/str_cat.h"
@@ -56,20 +56,21 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
   config.final_norm = true;
   RefuseVariants(fields);
   config.names_are_roles = true;
-  config.encodings = {
-      {fields.String("positional_encoding", "none"), ReadOptions(fields, "positional_options"), {}}};
+  config.encodings = {{fields.String("positional_encoding", "none"),
+                       ReadOptions(fields, "positional_options"),
+                       {}}};
   config.patterns = {
       {fields.String("attention_pattern", "dense"), ReadOptions(fields, "attention_options")}};
   config.max_tokens = config.position_count;
 
   const std::string pooling = fields.String("pooling", "mean");
   if (pooling != "mean" && pooling != "cls") fields.Bad("pooling", "is not mean or cls");
-  ReadHead(fields, purpose,
-           {{"HeedForSequenceClassification",
-             SequenceHead(pooling == "mean" ? Pooling::kMean : Pooling::kFirst, "", "",
-                          "classifier")},
-            {"HeedForTokenClassification", TokenHead()}},
-           config);
+  ReadHead(
+      fields, purpose,
+      {{"HeedForSequenceClassification",
+        SequenceHead(pooling == "mean" ? Pooling::kMean : Pooling::kFirst, "", "", "classifier")},
+       {"HeedForTokenClassification", TokenHead()}},
+      config);
 }
 
 std::vector<WeightSpec> Weights(const ModelConfig& config) {

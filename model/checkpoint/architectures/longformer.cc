@@ -1,5 +1,6 @@
-// Longformer (Beltagy et al., 2020, arXiv:2004.05150): RoBERTa with a sliding window and a few global
-// tokens, whose rows have projections of their own. Its classifier makes the first token global.
+// Longformer (Beltagy et al., 2020, arXiv:2004.05150): RoBERTa with a sliding window and a few
+// global tokens, whose rows have projections of their own. Its classifier makes the first token
+// global.
 
 #include "absl/strings/str_cat.h"
 #include "model/checkpoint/architectures/bert_family.h"

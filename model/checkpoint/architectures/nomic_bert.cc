@@ -1,5 +1,5 @@
-// NomicBERT (Nussbaum et al., 2024, arXiv:2402.01613) as transformers 5 computes it: post-norm, rotary
-// positions, a gated feed-forward network, no biases in the linear layers.
+// NomicBERT (Nussbaum et al., 2024, arXiv:2402.01613) as transformers 5 computes it: post-norm,
+// rotary positions, a gated feed-forward network, no biases in the linear layers.
 
 #include "absl/strings/str_cat.h"
 #include "model/checkpoint/architectures/bert_family.h"

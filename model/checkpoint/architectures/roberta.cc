@@ -30,7 +30,9 @@ constexpr const char* kCamembert = "Camembert";
 
 }  // namespace
 
-Architecture Make_roberta() { return {ReadConfig<kRoberta>, BertWeights, "roberta.", BertBuffers()}; }
+Architecture Make_roberta() {
+  return {ReadConfig<kRoberta>, BertWeights, "roberta.", BertBuffers()};
+}
 Architecture Make_xlm_roberta() {
   return {ReadConfig<kXlmRoberta>, BertWeights, "roberta.", BertBuffers()};
 }

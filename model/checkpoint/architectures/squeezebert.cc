@@ -9,12 +9,9 @@
 namespace heed {
 namespace {
 
-constexpr std::array<const char*, 6> kGroupFields = {"q_groups",
-                                                     "k_groups",
-                                                     "v_groups",
-                                                     "post_attention_groups",
-                                                     "intermediate_groups",
-                                                     "output_groups"};
+constexpr std::array<const char*, 6> kGroupFields = {
+    "q_groups",     "k_groups", "v_groups", "post_attention_groups", "intermediate_groups",
+    "output_groups"};
 
 void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config) {
   ReadBertSizes(fields, config);
@@ -24,8 +21,7 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
   constexpr std::array<int64_t, 6> kDefaults = {4, 4, 4, 1, 4, 4};
   for (size_t i = 0; i < kGroupFields.size(); ++i) {
     const int64_t groups = fields.Int(kGroupFields[i], 1, kMaxSize, kDefaults[i]);
-    if (config.hidden_size % groups != 0 ||
-        (i >= 4 && config.intermediate_size % groups != 0)) {
+    if (config.hidden_size % groups != 0 || (i >= 4 && config.intermediate_size % groups != 0)) {
       fields.Bad(kGroupFields[i], "does not divide the sizes of its layer");
     }
     config.layout.projection_groups[i] = groups;
@@ -41,11 +37,8 @@ void ReadConfig(ConfigFields& fields, ConfigPurpose purpose, ModelConfig& config
 
 void AddGrouped(std::vector<WeightSpec>& specs, const std::string& role, const std::string& name,
                 int64_t out, int64_t in, int64_t groups) {
-  specs.push_back({role + ".weight",
-                   {name + ".weight"},
-                   {out, in / groups, 1},
-                   WeightForm::kGrouped,
-                   groups});
+  specs.push_back(
+      {role + ".weight", {name + ".weight"}, {out, in / groups, 1}, WeightForm::kGrouped, groups});
   specs.push_back({role + ".bias", {name + ".bias"}, {out}});
 }
 
@@ -64,8 +57,8 @@ std::vector<WeightSpec> Weights(const ModelConfig& config) {
     AddGrouped(specs, role + "attention.output", name + "post_attention.conv1d", width, width,
                groups[3]);
     AddNorm(specs, role + "attention.norm", name + "post_attention.layernorm", width);
-    AddGrouped(specs, role + "intermediate", name + "intermediate.conv1d",
-               config.intermediate_size, width, groups[4]);
+    AddGrouped(specs, role + "intermediate", name + "intermediate.conv1d", config.intermediate_size,
+               width, groups[4]);
     AddGrouped(specs, role + "output", name + "output.conv1d", width, config.intermediate_size,
                groups[5]);
     AddNorm(specs, role + "norm", name + "output.layernorm", width);

@@ -46,8 +46,8 @@ void ReadCommon(ConfigFields& fields, ConfigPurpose purpose, const char* name, c
                         {"max_distance", absl::StrCat(distance)}},
                        {}}};
   // Of the decoder, or of generation.
-  fields.Ignore({"num_decoder_layers", "scale_decoder_outputs", "n_positions",
-                 "tokenizer_class", "output_past"});
+  fields.Ignore({"num_decoder_layers", "scale_decoder_outputs", "n_positions", "tokenizer_class",
+                 "output_past"});
   RefuseVariants(fields, true);
   ReadHead(fields, purpose, {{absl::StrCat(name, "ForTokenClassification"), TokenHead()}}, config);
 }
@@ -77,9 +77,10 @@ std::vector<WeightSpec> Weights(const ModelConfig& config) {
     AddLinear(specs, role + "attention.value", attention + "SelfAttention.v", inner, width, false);
     AddLinear(specs, role + "attention.output", attention + "SelfAttention.o", width, inner, false);
     if (i == 0 || config.layout.bias_in_each_layer) {
-      specs.push_back({config.layout.bias_in_each_layer ? role + "positional.bias" : "positional.bias",
-                       {attention + "SelfAttention.relative_attention_bias.weight"},
-                       {config.layout.bias_bucket_count, config.head_count}});
+      specs.push_back(
+          {config.layout.bias_in_each_layer ? role + "positional.bias" : "positional.bias",
+           {attention + "SelfAttention.relative_attention_bias.weight"},
+           {config.layout.bias_bucket_count, config.head_count}});
     }
     AddNorm(specs, role + "norm", feed + "layer_norm", width, false);
     const std::string dense = feed + "DenseReluDense.";
@@ -101,7 +102,9 @@ std::vector<WeightSpec> Weights(const ModelConfig& config) {
 }  // namespace
 
 // The embedding table may be there a second time, under the encoder's own name.
-Architecture Make_t5() { return {ReadT5, Weights, "transformer.", {"encoder.embed_tokens.weight"}}; }
+Architecture Make_t5() {
+  return {ReadT5, Weights, "transformer.", {"encoder.embed_tokens.weight"}};
+}
 Architecture Make_umt5() {
   return {ReadUmt5, Weights, "transformer.", {"encoder.embed_tokens.weight"}};
 }
