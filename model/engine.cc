@@ -6,6 +6,7 @@
 #include <torch/version.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <optional>
 #include <utility>
@@ -159,7 +160,6 @@ ModelInfo DescribeModel(const Pretrained& pretrained) {
   info.task = config.task;
   info.score_function = config.score_function;
   info.accepts_pairs = pretrained.accepts_pairs;
-  info.parameter_count = ParameterCount(pretrained.weights);
   return info;
 }
 
@@ -170,6 +170,24 @@ std::vector<std::string> Notes(const WeightMap& weights) {
   return {absl::StrCat(names.size(), " tensors have no part in the model and were ignored: ",
                        absl::StrJoin(names.begin(), names.begin() + shown, ", "),
                        shown < names.size() ? ", …" : "")};
+}
+
+// What each part takes, and with it the whole.
+void AddParts(const Pretrained& pretrained, const std::map<std::string, int64_t>& head_bytes,
+              ModelInfo& info, LoadedModel& model) {
+  std::map<std::string, ModelPart> parts;
+  for (const auto& [name, count] : ParametersByPart(pretrained.weights)) {
+    parts[name].parameter_count = count;
+  }
+  for (const auto* const bytes : {&pretrained.weights_bytes, &head_bytes}) {
+    for (const auto& [name, size] : *bytes) parts[name].bytes += size;
+  }
+  for (auto& [name, part] : parts) {
+    part.name = name;
+    info.parameter_count += part.parameter_count;
+    info.weights_bytes += part.bytes;
+    model.parts.push_back(part);
+  }
 }
 
 absl::Status CheckOptions(const LoadOptions& options) {
@@ -195,24 +213,26 @@ absl::StatusOr<LoadedModel> Load(const std::string& path, const LoadOptions& opt
   if (!pretrained.ok()) return pretrained.status();
   ModelInfo info = DescribeModel(*pretrained);
   info.precision = open.bfloat16 && pretrained->encoder.has_value() ? "bf16" : "fp32";
-  info.weights_bytes = pretrained->weights_bytes;
   LoadedModel model;
   model.notes = Notes(pretrained->weights);
   model.tokenizer = pretrained->tokenizer;
   if (pretrained->text_cnn.has_value()) {
+    AddParts(*pretrained, {}, info, model);
     model.runner =
         std::make_shared<TextCnnRunner>(std::move(info), *std::move(pretrained->text_cnn));
     return model;
   }
   std::optional<ClassifierHead> head;
+  std::map<std::string, int64_t> head_bytes;
   if (pretrained->config.head.pooling != Pooling::kNone) {
     // A few rows, and the last to round: kept in float32.
     const Weights weights(pretrained->weights);
     auto made = ClassifierHead::Create(pretrained->config, weights);
     if (!made.ok()) return made.status();
     head = *std::move(made);
-    info.weights_bytes += weights.bytes();
+    head_bytes = weights.bytes_by_part();
   }
+  AddParts(*pretrained, head_bytes, info, model);
   model.runner = std::make_shared<TorchRunner>(std::move(info), *std::move(pretrained->encoder),
                                                std::move(head));
   return model;

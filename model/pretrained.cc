@@ -72,7 +72,7 @@ absl::StatusOr<Pretrained> OpenPretrained(const std::string& path,
   pretrained.weights = *std::move(weights);
   pretrained.tokenizer = *std::move(tokenizer);
   pretrained.accepts_pairs = options.accepts_pairs;
-  pretrained.weights_bytes = tensors.bytes();
+  pretrained.weights_bytes = tensors.bytes_by_part();
   pretrained.max_tokens = options.max_tokens;
   return pretrained;
 }

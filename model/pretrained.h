@@ -2,6 +2,7 @@
 // encoder (or TextCNN). The engine adds the head; the trainer makes one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,8 +25,8 @@ struct Pretrained {
   std::optional<TextCnn> text_cnn;
   std::shared_ptr<const Tokenizer> tokenizer;
   bool accepts_pairs = false;
-  // Bytes of the encoder's tensors as held in memory.
-  int64_t weights_bytes = 0;
+  // Bytes of the encoder's tensors as held in memory, by part (model/encoder/weights.h).
+  std::map<std::string, int64_t> weights_bytes;
   // Tokens of one text: the smaller of what the encoder has positions for and the tokenizer's
   // model_max_length; 0: no limit.
   int64_t max_tokens = 0;

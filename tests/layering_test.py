@@ -29,6 +29,8 @@ RULES = [
                          r'model/(checkpoint|positional|attention|encoder)/']),
     (r'model/heads/', [OWN_STD, ABSL, TORCH, API,
                        r'model/(checkpoint|positional|attention|encoder|heads)/']),
+    (r'model/inspect/', [OWN_STD, ABSL, JSON, r'CLI/', r'model/(api|checkpoint|inspect)/',
+                         r'model/engine\.h$']),
     (r'model/(train|study)/', [OWN_STD, ABSL, TORCH, JSON, r'torch/', r'CLI/', r'spdlog/',
                                r'model/']),
     (r'model/', [OWN_STD, ABSL, TORCH, JSON, r'torch/version\.h$', r'model/']),

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace heed {
@@ -63,6 +64,16 @@ at::Tensor Shaped(const at::Tensor& x, const WeightView& weight) {
 
 }  // namespace
 
+std::string PartOf(absl::string_view role) {
+  if (absl::StrContains(role, "positional.")) return "positional";
+  for (const char* const part : {"embeddings", "convolution", "head"}) {
+    if (absl::StartsWith(role, part)) return part;
+  }
+  if (absl::StrContains(role, "norm.")) return "norms";
+  if (absl::StrContains(role, "attention.")) return "attention";
+  return absl::StartsWith(role, "layers.") ? "feed-forward" : "head";
+}
+
 std::optional<at::Tensor> Weights::Load(absl::string_view role) const {
   const auto found = map_.tensors.find(role);
   if (found == map_.tensors.end()) return std::nullopt;
@@ -70,14 +81,20 @@ std::optional<at::Tensor> Weights::Load(absl::string_view role) const {
   return Shaped(ReadTensor(found->second.view), found->second);
 }
 
-at::Tensor Weights::Counted(at::Tensor tensor) const {
-  bytes_ += static_cast<int64_t>(tensor.nbytes());
+at::Tensor Weights::Counted(absl::string_view role, at::Tensor tensor) const {
+  bytes_[PartOf(role)] += static_cast<int64_t>(tensor.nbytes());
   return tensor;
+}
+
+int64_t Weights::bytes() const {
+  int64_t sum = 0;
+  for (const auto& [part, bytes] : bytes_) sum += bytes;
+  return sum;
 }
 
 std::optional<at::Tensor> Weights::Find(absl::string_view role) const {
   std::optional<at::Tensor> tensor = Load(role);
-  if (tensor.has_value()) Counted(*tensor);
+  if (tensor.has_value()) Counted(role, *tensor);
   return tensor;
 }
 
@@ -102,8 +119,9 @@ Linear Weights::GetJoinedLinear(const std::vector<std::string>& roles) const {
     biases.push_back(bias.value_or(at::zeros({weights.back().size(0)})));
   }
   Linear linear;
-  linear.weight = Counted((weights.size() == 1 ? weights[0] : at::cat(weights)).to(linear_type_));
-  if (any_bias) linear.bias = Counted(biases.size() == 1 ? biases[0] : at::cat(biases));
+  linear.weight =
+      Counted(roles[0], (weights.size() == 1 ? weights[0] : at::cat(weights)).to(linear_type_));
+  if (any_bias) linear.bias = Counted(roles[0], biases.size() == 1 ? biases[0] : at::cat(biases));
   return linear;
 }
 
@@ -116,11 +134,12 @@ Norm Weights::GetNorm(const std::string& role, NormKind kind, double eps) const 
   return norm;
 }
 
-int64_t ParameterCount(const WeightMap& map) {
-  int64_t count = 0;
-  std::set<const void*> seen;  // a tensor may have several roles
+std::map<std::string, int64_t> ParametersByPart(const WeightMap& map) {
+  std::map<std::string, int64_t> count;
+  std::set<const void*> seen;
   for (const auto& [role, weight] : map.tensors) {
-    if (seen.insert(weight.view.data.data()).second) count += weight.view.element_count();
+    if (!seen.insert(weight.view.data.data()).second) continue;
+    count[PartOf(role)] += weight.view.element_count();
   }
   return count;
 }

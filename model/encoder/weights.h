@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,10 @@
 #include "model/encoder/linear.h"
 
 namespace heed {
+
+// What a role belongs to, in the words of a report: "embeddings", "positional", "attention",
+// "feed-forward", "norms", "convolution" or "head".
+std::string PartOf(absl::string_view role);
 
 // Copies out of the mapped files, so that nothing computed later depends on the files. For one
 // thread.
@@ -39,20 +44,22 @@ class Weights {
   Linear GetJoinedLinear(const std::vector<std::string>& roles) const;
 
   bool WasRead(absl::string_view role) const { return read_.contains(role); }
-  // Bytes of everything handed out so far.
-  int64_t bytes() const { return bytes_; }
+  // Bytes of everything handed out so far, by PartOf the role, and in all.
+  const std::map<std::string, int64_t>& bytes_by_part() const { return bytes_; }
+  int64_t bytes() const;
 
  private:
-  at::Tensor Counted(at::Tensor tensor) const;
+  at::Tensor Counted(absl::string_view role, at::Tensor tensor) const;
   std::optional<at::Tensor> Load(absl::string_view role) const;
 
   const WeightMap& map_;
   const at::ScalarType linear_type_;
-  mutable int64_t bytes_ = 0;
+  mutable std::map<std::string, int64_t> bytes_;
   mutable std::set<std::string, std::less<>> read_;
 };
 
-// Elements of all tensors in the map, each tensor counted once.
-int64_t ParameterCount(const WeightMap& map);
+// Elements of the tensors in the map, by PartOf the role. A tensor with several roles counts once,
+// for the first of them.
+std::map<std::string, int64_t> ParametersByPart(const WeightMap& map);
 
 }  // namespace heed

@@ -162,12 +162,32 @@ TEST(WeightsTest, OnlyMatricesOfLinearLayersAreKeptInBfloat16) {
   EXPECT_EQ(weights.bytes(), 3 * 5 * 2 + 3 * 4 + 5 * 4 + 7 * 5 * 4);
 }
 
-TEST(ParameterCountTest, CountsATensorOfTwoRolesOnce) {
+TEST(PartsTest, ATensorOfTwoRolesCountsOnceForTheFirst) {
   FakeWeights fake;
-  fake.AddRandom("a", {3, 5});
-  fake.AddRandom("b", {2});
-  fake.map().tensors["c"] = fake.map().tensors["a"];
-  EXPECT_EQ(ParameterCount(fake.map()), 17);
+  fake.AddRandom("layers.0.attention.key.weight", {3, 5});
+  fake.AddRandom("layers.0.norm.weight", {2});
+  fake.map().tensors["layers.0.positional.key.weight"] =
+      fake.map().tensors["layers.0.attention.key.weight"];
+  EXPECT_EQ(ParametersByPart(fake.map()),
+            (std::map<std::string, int64_t>{{"attention", 15}, {"norms", 2}}));
+}
+
+TEST(PartsTest, EveryRoleHasAPart) {
+  for (const auto& [role, part] :
+       std::map<std::string, std::string>{{"embeddings.word", "embeddings"},
+                                          {"embeddings.norm.weight", "embeddings"},
+                                          {"positional.table", "positional"},
+                                          {"layers.3.positional.relative_norm.bias", "positional"},
+                                          {"layers.3.attention.query.weight", "attention"},
+                                          {"layers.3.attention.norm.weight", "norms"},
+                                          {"final_norm.weight", "norms"},
+                                          {"layers.3.intermediate.weight", "feed-forward"},
+                                          {"layers.3.output.bias", "feed-forward"},
+                                          {"convolution.norm.weight", "convolution"},
+                                          {"head.norm.weight", "head"},
+                                          {"classifier.weight", "head"}}) {
+    EXPECT_EQ(PartOf(role), part) << role;
+  }
 }
 
 }  // namespace
