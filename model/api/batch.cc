@@ -41,6 +41,10 @@ void RaggedBatch::Append(const TokenIds& text) {
     context_lengths.push_back(text.context_length == 0 ? static_cast<int64_t>(count)
                                                        : text.context_length);
   }
+  if (text.positions_disabled || !positions_disabled.empty()) {
+    positions_disabled.resize(index, 0);
+    positions_disabled.push_back(text.positions_disabled ? 1 : 0);
+  }
   cu_seqlens.push_back(static_cast<int64_t>(ids.size()));
 }
 

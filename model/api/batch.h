@@ -17,6 +17,8 @@ struct TokenIds {
   // [n], 1 gives a token global attention in models that have it (Longformer); empty: the model's
   // own rule.
   std::vector<uint8_t> global_mask;
+  // Compute the text as if the model had no positional encoding.
+  bool positions_disabled = false;
   // For the few rules that look at how long the input is (dynamic NTK, BigBird's block grid,
   // MobileBERT's trigrams): the width the text stands for, as if padded to it. 0: its own length.
   int64_t context_length = 0;
@@ -30,17 +32,22 @@ struct RaggedBatch {
   std::vector<int64_t> segments;   // [T]
   std::vector<int64_t> positions;  // [T]
   std::vector<int64_t> cu_seqlens{
-      0};                         // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
-  std::vector<uint8_t> key_mask;  // [T], or empty: all tokens are seen
-  std::vector<uint8_t> global_mask;      // [T], or empty: the model's own rule for every text
-  std::vector<uint8_t> has_globals;      // [B], or empty: text b brought a global_mask
-  std::vector<int64_t> context_lengths;  // [B], or empty: each text's own length
+      0};                            // [B+1]; text b holds tokens cu_seqlens[b] … cu_seqlens[b+1]-1
+  std::vector<uint8_t> key_mask;     // [T], or empty: all tokens are seen
+  std::vector<uint8_t> global_mask;  // [T], or empty: the model's own rule for every text
+  std::vector<uint8_t> has_globals;  // [B], or empty: text b brought a global_mask
+  std::vector<int64_t> context_lengths;     // [B], or empty: each text's own length
+  std::vector<uint8_t> positions_disabled;  // [B], or empty: every text has its positions
 
   size_t text_count() const { return cu_seqlens.size() - 1; }
   size_t token_count() const { return ids.size(); }
   int64_t length(size_t b) const { return cu_seqlens[b + 1] - cu_seqlens[b]; }
   int64_t context_length(size_t b) const {
     return context_lengths.empty() ? length(b) : context_lengths[b];
+  }
+
+  bool has_positions(size_t b) const {
+    return positions_disabled.empty() || positions_disabled[b] == 0;
   }
 
   // Appends one text. Positions default to 0..n-1, the context length to n.

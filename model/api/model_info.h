@@ -27,6 +27,13 @@ struct ModelInfo {
   int64_t vocab_size = 0;
   // Longest input in tokens, special tokens included; 0: no limit.
   int64_t max_tokens = 0;
+  // Positions must be below; 0: any can be encoded.
+  int64_t position_limit = 0;
+  // Whether the model has attention to show.
+  bool has_attention = true;
+  // The token whose attention says what the classifier looks at: 0, or -1 for models that read
+  // the last one (XLNet).
+  int64_t summary_token = 0;
   // In label-id order.
   std::vector<std::string> labels;
   // "single_label_classification", "multi_label_classification", "regression" or

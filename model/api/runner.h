@@ -3,38 +3,25 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "model/api/attention.h"
 #include "model/api/batch.h"
 #include "model/api/model_info.h"
 
 namespace heed {
 
-// Attention weights of one layer and text.
-struct AttentionRequest {
-  int64_t layer = 0;  // 0 … layer_count-1
-  int64_t text = 0;   // index in the batch
-  // Heads, in the order wanted; empty: all.
-  std::vector<int64_t> heads;
-  // Queries row_begin … row_end-1; row_end -1: the text's length.
-  int64_t row_begin = 0;
-  int64_t row_end = -1;
-};
-
-struct AttentionMap {
-  int64_t head_count = 0;
-  int64_t row_count = 0;
-  int64_t key_count = 0;  // the text's length
-  // [heads, rows, keys] after the softmax: row = query. Rows sum to 1; a row with every key hidden
-  // is zeros.
-  std::vector<float> weights;
-};
-
 // What a caller wants besides logits and scores. Asking never changes the logits.
 struct Wants {
   bool hidden_states = false;
+  // Only the last of them: RunOutput::last_hidden_state.
+  bool last_hidden_state = false;
   std::vector<AttentionRequest> attention;
+  std::vector<CaptureRequest> captures;
+  std::vector<ImportanceRequest> importance;
 };
 
 struct RunOutput {
@@ -51,8 +38,14 @@ struct RunOutput {
   // With Wants::hidden_states: layer_count + 1 of [T, D]; 0 is the embedding output, the last is
   // after the final norm where there is one.
   std::vector<std::vector<float>> hidden_states;
+  // With Wants::last_hidden_state: [T, D], after the final norm where there is one.
+  std::vector<float> last_hidden_state;
   // As many as Wants::attention, in its order.
   std::vector<AttentionMap> attention;
+  // As many as Wants::captures, in its order.
+  std::vector<std::shared_ptr<const AttentionSource>> captures;
+  // As many as Wants::importance, in its order: one number a token of the text.
+  std::vector<std::vector<float>> importance;
 };
 
 // A loaded model. Immutable; Run may be called from many threads at once.
@@ -68,6 +61,17 @@ class Runner {
   // out, INTERNAL otherwise. Non-finite results are returned as they are: judging them per text is
   // the caller's part.
   virtual absl::StatusOr<RunOutput> Run(const RaggedBatch& batch, const Wants& wants) const = 0;
+
+  // How alike the model's positional encoding makes each pair of the positions 0 …
+  // position_count-1 in `layer`: PE·PEᵀ where positions are vectors, else the relative kernel.
+  // `encoding`: which, where several act; empty: the first that has a similarity. Errors:
+  // FAILED_PRECONDITION for a model without one, INVALID_ARGUMENT for a layer or an encoding it
+  // does not have, or positions beyond its table.
+  virtual absl::StatusOr<PositionSimilarity> SimilarityOfPositions(
+      int64_t position_count, int64_t layer, const std::string& encoding) const {
+    (void)position_count, (void)layer, (void)encoding;
+    return NoPositionSimilarity();
+  }
 };
 
 }  // namespace heed
