@@ -17,15 +17,40 @@ constexpr absl::Duration kLongestRetryDelay = absl::Seconds(10);
 constexpr double kThroughputWeight = 0.2;
 
 // A runner keeps to absl::Status; one that throws all the same must not take the server down.
-absl::StatusOr<RunOutput> RunGuarded(const Runner& runner, const RaggedBatch& batch) {
+absl::StatusOr<RunOutput> RunGuarded(const Runner& runner, const RaggedBatch& batch,
+                                     const Wants& wants) {
   try {
-    return runner.Run(batch, Wants{});
+    return runner.Run(batch, wants);
   } catch (const std::exception& error) {
     return MakeError(absl::StatusCode::kInternal, "COMPUTE_FAILED",
                      absl::StrCat("the model failed: ", error.what()));
   } catch (...) {
     return MakeError(absl::StatusCode::kInternal, "COMPUTE_FAILED", "the model failed");
   }
+}
+
+absl::Status BadOutput(absl::string_view message) {
+  return MakeError(absl::StatusCode::kInternal, "BAD_MODEL_OUTPUT", message);
+}
+
+// What was asked for besides logits and scores is there.
+absl::Status CheckExtras(const RunOutput& output, const RaggedBatch& batch, const Wants& wants,
+                         const ModelInfo& info) {
+  if (output.captures.size() != wants.captures.size()) {
+    return BadOutput("the model did not give the attention that was asked for");
+  }
+  bool importance = output.importance.size() == wants.importance.size();
+  for (size_t i = 0; importance && i < wants.importance.size(); ++i) {
+    const auto text = static_cast<size_t>(wants.importance[i].text);
+    importance = output.importance[i].size() == static_cast<size_t>(batch.length(text));
+  }
+  if (!importance) return BadOutput("the model did not give one importance a token");
+  const size_t states =
+      wants.last_hidden_state ? batch.token_count() * static_cast<size_t>(info.hidden_size) : 0;
+  if (wants.last_hidden_state && output.last_hidden_state.size() != states) {
+    return BadOutput("the model did not give one hidden state a token");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckShape(const RunOutput& output, const RaggedBatch& batch, const ModelInfo& info) {
@@ -72,9 +97,31 @@ std::vector<ItemResult> SplitOutput(const RunOutput& output, const RaggedBatch& 
   return items;
 }
 
+// Hands out what was wanted besides logits and scores; CheckExtras was OK.
+void SplitExtras(RunOutput& output, const RaggedBatch& batch, const Wants& wants,
+                 const std::vector<uint8_t>& wants_states, std::vector<ItemResult>& items) {
+  for (size_t i = 0; i < wants.captures.size(); ++i) {
+    items[static_cast<size_t>(wants.captures[i].text)].captures.push_back(
+        std::move(output.captures[i]));
+  }
+  for (size_t i = 0; i < wants.importance.size(); ++i) {
+    items[static_cast<size_t>(wants.importance[i].text)].importance =
+        std::move(output.importance[i]);
+  }
+  if (!wants.last_hidden_state) return;
+  const size_t width = output.last_hidden_state.size() / batch.token_count();
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (!wants_states[i]) continue;
+    items[i].last_hidden_state =
+        Rows(output.last_hidden_state, static_cast<size_t>(batch.cu_seqlens[i]),
+             static_cast<size_t>(batch.cu_seqlens[i + 1]), width);
+  }
+}
+
 bool AllFinite(const ItemResult& item) {
   return AllFinite(item.logits) && AllFinite(item.scores) && AllFinite(item.token_logits) &&
-         AllFinite(item.token_scores);
+         AllFinite(item.token_scores) && AllFinite(item.importance) &&
+         AllFinite(item.last_hidden_state);
 }
 
 absl::Status ExpiryError(Expiry why, absl::Duration limit) {
@@ -241,14 +288,32 @@ absl::Time BatchScheduler::Look(std::vector<Entry>& batch, Finished& finished) {
 void BatchScheduler::RunBatch(std::vector<Entry> batch) {
   RaggedBatch ragged;
   // A text is only ever read by the batch that took it, so its job needs no lock here.
-  for (const Entry& entry : batch) ragged.Append(entry.pending->job.texts[entry.item]);
+  Wants wants;
+  std::vector<uint8_t> wants_states;
+  for (const Entry& entry : batch) {
+    const Job& job = entry.pending->job;
+    const auto text = static_cast<int64_t>(ragged.text_count());
+    ragged.Append(job.texts[entry.item]);
+    const TextWants text_wants = job.wants.empty() ? TextWants{} : job.wants[entry.item];
+    for (CaptureRequest capture : text_wants.captures) {
+      capture.text = text;
+      wants.captures.push_back(std::move(capture));
+    }
+    if (text_wants.importance) wants.importance.push_back({text, *text_wants.importance});
+    wants.last_hidden_state |= text_wants.last_hidden_state;
+    wants_states.push_back(text_wants.last_hidden_state ? 1 : 0);
+  }
   const absl::Time start = clock_.Now();
-  absl::StatusOr<RunOutput> output = RunGuarded(runner_, ragged);
+  absl::StatusOr<RunOutput> output = RunGuarded(runner_, ragged, wants);
   const absl::Duration compute = clock_.Now() - start;
   absl::Status status = output.status();
   if (status.ok()) status = CheckShape(*output, ragged, runner_.info());
+  if (status.ok()) status = CheckExtras(*output, ragged, wants, runner_.info());
   std::vector<ItemResult> items;
-  if (status.ok()) items = SplitOutput(*output, ragged, runner_.info());
+  if (status.ok()) {
+    items = SplitOutput(*output, ragged, runner_.info());
+    SplitExtras(*output, ragged, wants, wants_states, items);
+  }
   for (ItemResult& item : items) item.compute = compute;
 
   metrics_.batch_texts->Observe(static_cast<double>(batch.size()));

@@ -24,6 +24,13 @@
 
 namespace heed {
 
+// What is wanted of a text besides logits and scores; as Wants, for one text.
+struct TextWants {
+  std::vector<CaptureRequest> captures;  // CaptureRequest::text is filled in by the scheduler
+  std::optional<Importance> importance;
+  bool last_hidden_state = false;
+};
+
 // One text's share of what its batch gave.
 struct ItemResult {
   std::vector<float> logits;  // [C]
@@ -31,8 +38,12 @@ struct ItemResult {
   // Models that label tokens: [n, C], special tokens included, and logits and scores are empty.
   std::vector<float> token_logits;
   std::vector<float> token_scores;
-  absl::Duration queue;    // from submission to the start of its batch
-  absl::Duration compute;  // of its batch
+  // As many as TextWants::captures, in their order.
+  std::vector<std::shared_ptr<const AttentionSource>> captures;
+  std::vector<float> importance;         // [n], if wanted
+  std::vector<float> last_hidden_state;  // [n, D], if wanted
+  absl::Duration queue;                  // from submission to the start of its batch
+  absl::Duration compute;                // of its batch
 };
 
 struct JobResult {
@@ -47,6 +58,9 @@ struct JobResult {
 // The texts of one request.
 struct Job {
   std::vector<TokenIds> texts;  // at least one
+  // As many as texts, or empty: nothing but logits and scores of any. What one text wants never
+  // changes another's result.
+  std::vector<TextWants> wants;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<CancelToken> cancel;  // may be null
   // Called exactly once if Submit returns OK, on a thread of the scheduler or the one that

@@ -17,11 +17,11 @@ struct TokenIds {
   // [n], 1 gives a token global attention in models that have it (Longformer); empty: the model's
   // own rule.
   std::vector<uint8_t> global_mask;
-  // Compute the text as if the model had no positional encoding.
-  bool positions_disabled = false;
   // For the few rules that look at how long the input is (dynamic NTK, BigBird's block grid,
   // MobileBERT's trigrams): the width the text stands for, as if padded to it. 0: its own length.
   int64_t context_length = 0;
+  // Compute the text as if the model had no positional encoding.
+  bool positions_disabled = false;
 
   size_t size() const { return ids.size(); }
 };
