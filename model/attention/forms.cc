@@ -34,7 +34,7 @@ void PutRows(AttentionForm form, const PatternTile& tile, const at::Tensor& weig
   at::Tensor target = map.narrow(1, tile.row_begin - first_row, tile.row_count());
   const TileKeys keys(tile);
   if (form == AttentionForm::kEntropy) {
-    target.copy_(weights.special_entr().sum(-1, true));
+    target.copy_(at::special_entr(weights).sum(-1, true));
     return;
   }
   if (form == AttentionForm::kMeanDistance) {

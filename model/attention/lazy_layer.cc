@@ -78,11 +78,11 @@ at::Tensor LazyLayer::Read(AttentionForm form, const std::vector<int64_t>& heads
       scores ? -std::numeric_limits<float>::infinity() : 0.0F, at::TensorOptions(at::kFloat));
   const int64_t computed_heads = text.query.size(1);
   settings_.pattern->ForEachTile(
-      text.shape, kMaxScores / computed_heads, [&](const PatternTile& whole) {
-        const int64_t begin = std::max(row_begin, whole.row_begin);
-        const int64_t end = std::min(row_end, whole.row_end);
+      text.shape, kMaxScores / computed_heads, [&](const PatternTile& given) {
+        const int64_t begin = std::max(row_begin, given.row_begin);
+        const int64_t end = std::min(row_end, given.row_end);
         if (begin >= end) return;
-        const PatternTile part = NarrowRows(whole, begin, end);
+        const PatternTile part = NarrowRows(given, begin, end);
         const Tile tile = MakeTile(settings_, text, part, TileKeys(part));
         at::Tensor values = TileScores(settings_, text, part, tile);
         if (!scores) values = TileWeights(tile, values);

@@ -72,9 +72,9 @@ void AttentionRecorder::Record(const AttentionSettings& settings, int64_t first_
   }
 }
 
-std::vector<AttentionMap> AttentionRecorder::Take() {
+std::vector<AttentionMap> AttentionRecorder::Take(size_t count) const {
   std::vector<AttentionMap> maps;
-  for (const Slot& slot : slots_) maps.push_back(ToMap(slot.map));
+  for (size_t i = 0; i < count; ++i) maps.push_back(ToMap(slots_[i].map));
   return maps;
 }
 

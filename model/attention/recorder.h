@@ -36,8 +36,10 @@ class AttentionRecorder {
   // Takes what is to be kept of texts first_text ….
   void Record(const AttentionSettings& settings, int64_t first_text, const TextTensors& texts);
 
-  // The collected maps, in the order of the requests. Call once, at the end.
-  std::vector<AttentionMap> Take();
+  // The maps of the first `count` requests, in their order.
+  std::vector<AttentionMap> Take(size_t count) const;
+  // Of all requests.
+  std::vector<AttentionMap> Take() const { return Take(slots_.size()); }
   // The map of one request as it is, [heads, rows, keys].
   at::Tensor map(size_t request) const { return slots_[request].map; }
   // What Keep's handle stands for.
