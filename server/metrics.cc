@@ -68,6 +68,19 @@ Metrics::Metrics(const std::vector<std::string>& methods)
                      .Register(*registry_)) {
   for (const std::string& method : methods) AddMethod(method);
   AddMethod(kUnknown);
+  prometheus::Registry& r = *registry_;
+  attention_bytes_ = AddCounter(r, "heed_attention_bytes_total",
+                                "Bytes of attention sent, as header.total_bytes counts them", {});
+  attention_tiles_ =
+      AddCounter(r, "heed_attention_tiles_total", "Tiles of attention computed for a reader", {});
+  cancelled_streams_ = AddCounter(r, "heed_attention_cancelled_streams_total",
+                                  "Streams of attention whose client left before the end", {});
+  stalled_streams_ = AddCounter(r, "heed_attention_stalled_streams_total",
+                                "Streams of attention ended because nobody read them", {});
+  active_streams_ =
+      AddGauge(r, "heed_attention_streams", "Streams of attention that are being sent", {});
+  attention_memory_ =
+      AddGauge(r, "heed_attention_memory_bytes", "Memory set aside for streams of attention", {});
 }
 
 void Metrics::AddMethod(const std::string& method) {

@@ -50,6 +50,14 @@ class Metrics {
   // Creates the series of a model. `name` comes from the operator, never from a request.
   ModelMetrics AddModel(const std::string& name, const ModelInfo& info);
 
+  // Of the streams of attention; see their help texts.
+  prometheus::Counter* attention_bytes() const { return attention_bytes_; }
+  prometheus::Counter* attention_tiles() const { return attention_tiles_; }
+  prometheus::Counter* cancelled_streams() const { return cancelled_streams_; }
+  prometheus::Counter* stalled_streams() const { return stalled_streams_; }
+  prometheus::Gauge* active_streams() const { return active_streams_; }
+  prometheus::Gauge* attention_memory() const { return attention_memory_; }
+
   std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
 
  private:
@@ -64,6 +72,12 @@ class Metrics {
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Family<prometheus::Histogram>& durations_;
   std::map<std::string, MethodSeries, std::less<>> methods_;  // fixed once constructed
+  prometheus::Counter* attention_bytes_ = nullptr;
+  prometheus::Counter* attention_tiles_ = nullptr;
+  prometheus::Counter* cancelled_streams_ = nullptr;
+  prometheus::Counter* stalled_streams_ = nullptr;
+  prometheus::Gauge* active_streams_ = nullptr;
+  prometheus::Gauge* attention_memory_ = nullptr;
 };
 
 // Reads the memory the process occupies, when asked. Register beside Metrics::registry().

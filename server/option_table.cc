@@ -195,6 +195,25 @@ std::vector<OptionSpec> QueueOptions() {
   };
 }
 
+std::vector<OptionSpec> AttentionOptions() {
+  return {
+      {"max-attention-bytes", "BYTES", "256MiB", "Most attention that one call may ask for", false,
+       [](const Values& v, Options& o) { return ParseCount(v[0], o.max_attention_bytes); }},
+      {"max-attention-memory", "BYTES", "1GiB",
+       "Memory that all streams of attention may hold; more calls are refused", false,
+       [](const Values& v, Options& o) { return ParseCount(v[0], o.max_attention_memory); }},
+      {"attention-stall-timeout", "DURATION", "30s",
+       "How long a stream of attention waits for its reader", false,
+       [](const Values& v, Options& o) {
+         const absl::Status status = ParseDuration(v[0], o.attention_stall_timeout);
+         if (status.ok() && o.attention_stall_timeout == absl::ZeroDuration()) {
+           return Bad(v[0], "a duration above 0");
+         }
+         return status;
+       }},
+  };
+}
+
 std::vector<OptionSpec> LogOptions() {
   return {
       {"log-level", "LEVEL", "info", "trace, debug, info, warning, error or off", false,
@@ -209,7 +228,8 @@ std::vector<OptionSpec> LogOptions() {
 const std::vector<OptionSpec>& OptionTable() {
   static const auto* const table = [] {
     auto* all = new std::vector<OptionSpec>;
-    for (const auto& part : {ModelOptions(), NetworkOptions(), QueueOptions(), LogOptions()}) {
+    for (const auto& part :
+         {ModelOptions(), NetworkOptions(), QueueOptions(), AttentionOptions(), LogOptions()}) {
       all->insert(all->end(), part.begin(), part.end());
     }
     return all;

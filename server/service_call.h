@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "server/byte_budget.h"
 #include "server/cancel_token.h"
 #include "server/clock.h"
 #include "server/lifecycle.h"
@@ -18,6 +19,14 @@
 #include "server/thread_pool.h"
 
 namespace heed {
+
+// What calls for attention may use.
+struct AttentionLimits {
+  // Of one stream, on the wire.
+  size_t max_bytes = size_t{256} << 20;
+  // How long a message may wait for its reader.
+  absl::Duration stall_timeout = absl::Seconds(30);
+};
 
 struct RequestLimits {
   size_t max_texts = 4096;
@@ -33,12 +42,18 @@ struct ServiceContext {
   const ModelRegistry* models = nullptr;
   ThreadPool* pool = nullptr;
   RequestLimits limits;
+  AttentionLimits attention;
+  ByteBudget* attention_memory = nullptr;  // of all streams together
 };
 
 struct Call {
   absl::Time deadline = absl::InfiniteFuture();  // by ServiceContext::clock
   std::shared_ptr<CancelToken> cancel = std::make_shared<CancelToken>();
   grpc::ByteBuffer request;
+  // Streaming methods only: sends one message, then calls back with whether the stream can go on;
+  // on a thread of the transport, which must not be held up. One message at a time, and none after
+  // `finish`, which must wait for the call back.
+  std::function<void(grpc::ByteBuffer, std::function<void(bool)>)> write;
   // Answers the call. Exactly once, on any thread; a body counts only with OK.
   std::function<void(const absl::Status&, grpc::ByteBuffer)> finish;
 

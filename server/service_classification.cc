@@ -9,6 +9,7 @@
 #include "heed/v1/classification.pb.h"
 #include "model/api/error.h"
 #include "server/convert.h"
+#include "server/position_override.h"
 #include "server/service_decode.h"
 #include "server/service_handlers.h"
 #include "server/service_requests.h"
@@ -43,14 +44,15 @@ absl::Status UnknownEnumValue(const std::string& field, int number) {
 }
 
 absl::Status CheckFeatures(const v1::ClassifyRequest& request) {
+  if (request.position_override().has_positions() && request.inputs_size() > 1) {
+    return MakeError(absl::StatusCode::kInvalidArgument, "SINGLE_INPUT_NEEDED",
+                     absl::StrCat("positions are those of one text, and there are ",
+                                  request.inputs_size(), " inputs"),
+                     {{"count", absl::StrCat(request.inputs_size())}},
+                     "position_override.positions");
+  }
   if (!v1::Importance_IsValid(request.importance())) {
     return UnknownEnumValue("importance", request.importance());
-  }
-  if (request.importance() != v1::IMPORTANCE_UNSPECIFIED) {
-    return FeatureNotAvailable("importance", v1::Importance_Name(request.importance()));
-  }
-  if (request.has_position_override()) {
-    return FeatureNotAvailable("position_override", request.position_override().ShortDebugString());
   }
   return absl::OkStatus();
 }
@@ -71,6 +73,12 @@ absl::StatusOr<EntityAggregation> ReadEntityAggregation(v1::EntityAggregation ag
 
 // What makes no sense for the kind of model that was asked.
 absl::Status CheckTask(const v1::ClassifyRequest& request, const ModelInfo& info) {
+  if (request.importance() != v1::IMPORTANCE_UNSPECIFIED && !info.has_attention) {
+    return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
+                     absl::StrCat("a model of architecture ", info.architecture,
+                                  " has no attention to make importance of"),
+                     {{"architecture", info.architecture}}, "importance");
+  }
   const auto refuse = [&](absl::string_view reason, absl::string_view message,
                           const std::string& field, const std::string& value) {
     return MakeError(absl::StatusCode::kInvalidArgument, reason, message,
@@ -125,7 +133,8 @@ absl::Status Prepare(ClassifyTask& task) {
   if (!model.ok()) return model.status();
   task.model = *model;
   const ModelInfo& info = task.model->model.info();
-  task.options.with_tokens = info.labels_tokens();
+  task.options.with_tokens =
+      info.labels_tokens() || task.request.importance() != v1::IMPORTANCE_UNSPECIFIED;
   status = CheckTask(task.request, info);
   if (!status.ok()) return status;
   return CheckInputs(task.request.inputs(), task.context.limits, info);
@@ -146,6 +155,12 @@ v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
                               result);
     } else {
       FillClassification(info, item, task.request.top_k(), logits, result);
+    }
+    if (!item.importance.empty()) {
+      for (const TokenDetail& token : task.inputs[i].item.tokens) {
+        *result.add_tokens() = ToProto(token);
+      }
+      result.mutable_token_importance()->Add(item.importance.begin(), item.importance.end());
     }
     *result.mutable_usage() = ToUsage(task.inputs[i].item);
     v1::Timing& timing = *result.mutable_timing();
@@ -174,7 +189,7 @@ void Answer(ClassifyTask& task) {
 // Whether the reply is short work for the thread that computes.
 bool AnswersInline(const ClassifyTask& task) {
   return task.inputs.size() <= kInlineResults &&
-         (!task.model->model.info().labels_tokens() || TotalTokens(task.inputs) <= kInlineTokens);
+         (!task.options.with_tokens || TotalTokens(task.inputs) <= kInlineTokens);
 }
 
 void Submit(const TaskPtr& task) {
@@ -189,7 +204,19 @@ void Submit(const TaskPtr& task) {
   job.cancel = task->call->cancel;
   // The scheduler needs the ids, the reply needs their count: both keep a copy, as small as
   // the tokens of one request.
-  for (const EncodedInput& input : task->inputs) job.texts.push_back(input.item.input);
+  for (size_t i = 0; i < task->inputs.size(); ++i) {
+    job.texts.push_back(task->inputs[i].item.input);
+    const absl::Status placed = ApplyPositionOverride(task->request.position_override(),
+                                                      task->model->model.info(), job.texts.back());
+    if (!placed.ok()) return task->call->Fail(placed);
+  }
+  if (task->request.importance() != v1::IMPORTANCE_UNSPECIFIED) {
+    TextWants wants;
+    wants.importance = task->request.importance() == v1::IMPORTANCE_ROLLOUT_CLS
+                           ? Importance::kRolloutCls
+                           : Importance::kMeanLastLayerCls;
+    job.wants.assign(job.texts.size(), wants);
+  }
   job.done = [task](JobResult result) {
     task->result = std::move(result);
     if (AnswersInline(*task)) return Answer(*task);

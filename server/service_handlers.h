@@ -11,7 +11,13 @@ void AddClassificationHandlers(const ServiceContext& context, HandlerMap& handle
 // heed.v1.ModelService: ListModels, GetModel, Tokenize.
 void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers);
 
-// Both, each handler inside Instrumented.
+// heed.v1.AttentionService: GetAttention.
+void AddAttentionHandlers(const ServiceContext& context, HandlerMap& handlers);
+
+// heed.v1.ProbeService: ProbePermutation, ProbeMasking, GetLayerProfile, GetPositionSimilarity.
+void AddProbeHandlers(const ServiceContext& context, HandlerMap& handlers);
+
+// All of them, each handler inside Instrumented.
 HandlerMap MakeHandlers(const ServiceContext& context);
 
 }  // namespace heed

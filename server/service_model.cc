@@ -96,6 +96,8 @@ HandlerMap MakeHandlers(const ServiceContext& context) {
   HandlerMap handlers;
   AddClassificationHandlers(context, handlers);
   AddModelHandlers(context, handlers);
+  AddAttentionHandlers(context, handlers);
+  AddProbeHandlers(context, handlers);
   for (auto& [method, handler] : handlers) {
     handler = Instrumented(context, method, std::move(handler));
   }

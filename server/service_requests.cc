@@ -31,6 +31,10 @@ absl::Status CheckLength(const std::string& text, const std::string& field, size
                  {{"byteCount", absl::StrCat(text.size())}, {"limit", absl::StrCat(limit)}});
 }
 
+std::string Indexed(int index) { return absl::StrCat("inputs[", index, "]"); }
+
+}  // namespace
+
 absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
                         const ModelInfo& info) {
   if (input.has_text_pair() && !info.accepts_pairs) {
@@ -52,9 +56,15 @@ absl::Status CheckAlive(const ServiceContext& context, const Call& call) {
   return absl::OkStatus();
 }
 
-std::string Indexed(int index) { return absl::StrCat("inputs[", index, "]"); }
-
-}  // namespace
+absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Tokenizer& tokenizer,
+                                         const v1::TextInput& input, const EncodeOptions& options) {
+  std::optional<absl::string_view> pair;
+  if (input.has_text_pair()) pair = input.text_pair();
+  const absl::Time start = context.clock->Now();
+  absl::StatusOr<TokenizedItem> item = tokenizer.Encode(input.text(), pair, options);
+  if (!item.ok()) return item.status();
+  return EncodedInput{*std::move(item), context.clock->Now() - start};
+}
 
 absl::Status FeatureNotAvailable(const std::string& field, const std::string& value) {
   return MakeError(absl::StatusCode::kUnimplemented, "FEATURE_NOT_AVAILABLE",
@@ -106,15 +116,11 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
   for (int i = 0; i < inputs.size() && errors.size() < kMaxViolations; ++i) {
     const absl::Status alive = CheckAlive(context, call);
     if (!alive.ok()) return alive;
-    const v1::TextInput& input = inputs[i];
-    std::optional<absl::string_view> pair;
-    if (input.has_text_pair()) pair = input.text_pair();
-    const absl::Time start = context.clock->Now();
-    absl::StatusOr<TokenizedItem> item = tokenizer.Encode(input.text(), pair, options);
-    if (item.ok()) {
-      encoded.push_back({*std::move(item), context.clock->Now() - start});
+    absl::StatusOr<EncodedInput> input = EncodeInput(context, tokenizer, inputs[i], options);
+    if (input.ok()) {
+      encoded.push_back(*std::move(input));
     } else {
-      errors.push_back(InField(item.status(), Indexed(i)));
+      errors.push_back(InField(input.status(), Indexed(i)));
     }
   }
   if (!errors.empty()) return CombineErrors(errors);
@@ -123,7 +129,11 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
 
 void RunByLength(const ServiceContext& context, const TextInputs& inputs,
                  const std::shared_ptr<Call>& call, std::function<void()> work) {
-  const size_t bytes = TotalBytes(inputs);
+  RunByLength(context, TotalBytes(inputs), call, std::move(work));
+}
+
+void RunByLength(const ServiceContext& context, size_t bytes, const std::shared_ptr<Call>& call,
+                 std::function<void()> work) {
   if (bytes <= kInlineBytes) return work();
   if (context.pool->TrySubmit(bytes, std::move(work))) return;
   call->Fail(MakeError(absl::StatusCode::kResourceExhausted, "TOKENIZER_QUEUE_FULL",

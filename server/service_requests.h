@@ -34,6 +34,17 @@ absl::StatusOr<TooLong> ReadLongTextPolicy(v1::LongTextPolicy policy);
 absl::Status CheckInputs(const TextInputs& inputs, const RequestLimits& limits,
                          const ModelInfo& info);
 
+// The same for one text, its field "text" or "text_pair".
+absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
+                        const ModelInfo& info);
+
+// DEADLINE_EXCEEDED or CANCELLED when nobody waits for an answer any more.
+absl::Status CheckAlive(const ServiceContext& context, const Call& call);
+
+// Tokenizes one input; errors as Tokenizer::Encode.
+absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Tokenizer& tokenizer,
+                                         const v1::TextInput& input, const EncodeOptions& options);
+
 // Tokenizes every input, or fails naming every one at fault (as many as CombineErrors takes).
 // Stops early when the call is cancelled or its deadline has passed.
 absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& context,
@@ -46,5 +57,8 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
 // waiting work holds too much memory.
 void RunByLength(const ServiceContext& context, const TextInputs& inputs,
                  const std::shared_ptr<Call>& call, std::function<void()> work);
+// The same for texts of `bytes` together.
+void RunByLength(const ServiceContext& context, size_t bytes, const std::shared_ptr<Call>& call,
+                 std::function<void()> work);
 
 }  // namespace heed

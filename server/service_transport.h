@@ -37,6 +37,7 @@ class CallbackService : public grpc::Service {
 
  private:
   void AddUnary(int index, const ServiceContext& context, Handler handler);
+  void AddStream(int index, const ServiceContext& context, Handler handler);
   void AddRefusal(int index, const google::protobuf::MethodDescriptor& method,
                   const ServiceContext& context);
 
