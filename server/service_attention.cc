@@ -90,7 +90,10 @@ class AttentionStream : public std::enable_shared_from_this<AttentionStream> {
         absl::MutexLock lock(&mutex_);
         if (broken_) break;
         if (ready_.has_value()) {
-          if (writing_) return;  // Written goes on
+          if (writing_) {
+            waiting_ = true;  // Written goes on
+            return;
+          }
           Send();
         }
       }
@@ -131,7 +134,8 @@ class AttentionStream : public std::enable_shared_from_this<AttentionStream> {
       writing_ = false;
       if (!ok) broken_ = true;
       end = end_;
-      produce = !end.has_value() && ready_.has_value();
+      produce = waiting_;
+      waiting_ = false;
     }
     if (end.has_value()) return Finish(*end);
     if (produce) Start();
@@ -162,6 +166,8 @@ class AttentionStream : public std::enable_shared_from_this<AttentionStream> {
   std::optional<grpc::ByteBuffer> ready_ ABSL_GUARDED_BY(mutex_);
   size_t ready_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  // Nobody computes until the message in flight is written.
+  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
   bool broken_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
 };
