@@ -14,8 +14,9 @@ void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers);
 // heed.v1.AttentionService: GetAttention.
 void AddAttentionHandlers(const ServiceContext& context, HandlerMap& handlers);
 
-// heed.v1.ProbeService: ProbePermutation, ProbeMasking, GetLayerProfile, GetPositionSimilarity.
+// heed.v1.ProbeService: ProbePermutation, ProbeMasking, GetPositionSimilarity; GetLayerProfile.
 void AddProbeHandlers(const ServiceContext& context, HandlerMap& handlers);
+void AddLayerProfileHandlers(const ServiceContext& context, HandlerMap& handlers);
 
 // All of them, each handler inside Instrumented.
 HandlerMap MakeHandlers(const ServiceContext& context);

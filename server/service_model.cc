@@ -98,6 +98,7 @@ HandlerMap MakeHandlers(const ServiceContext& context) {
   AddModelHandlers(context, handlers);
   AddAttentionHandlers(context, handlers);
   AddProbeHandlers(context, handlers);
+  AddLayerProfileHandlers(context, handlers);
   for (auto& [method, handler] : handlers) {
     handler = Instrumented(context, method, std::move(handler));
   }

@@ -8,16 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "heed/v1/probe.pb.h"
-#include "model/api/error.h"
 #include "server/convert.h"
-#include "server/layer_profile.h"
+#include "server/probe_task.h"
 #include "server/probe_texts.h"
-#include "server/probe_waves.h"
-#include "server/service_decode.h"
 #include "server/service_handlers.h"
-#include "server/service_requests.h"
 #include "server/tensor_encoding.h"
 
 namespace heed {
@@ -25,86 +20,14 @@ namespace {
 
 constexpr uint32_t kMaxRepeats = 1024;
 constexpr int kMaxFractions = 64;
-constexpr uint32_t kMaxProfileOrders = 256;
-constexpr uint32_t kDefaultProfileOrders = 16;
-constexpr int kMaxProfileInputs = 64;
-constexpr double kMaxProfileBytes = 256 * 1048576.0;
 // A reply below gRPC's default limit of 4 MiB.
 constexpr uint64_t kMaxSimilarityBytes = (uint64_t{4} << 20) - 4096;
-
-absl::Status Invalid(absl::string_view reason, absl::string_view message, absl::string_view field,
-                     std::map<std::string, std::string> metadata = {}) {
-  return MakeError(absl::StatusCode::kInvalidArgument, reason, message, std::move(metadata), field);
-}
-
-absl::Status CheckCount(const char* field, uint32_t value, uint32_t low, uint32_t high) {
-  if (value >= low && value <= high) return absl::OkStatus();
-  return Invalid("OUT_OF_RANGE", absl::StrCat(field, " ", value, " is not in ", low, " to ", high),
-                 field,
-                 {{"value", absl::StrCat(value)},
-                  {"minimum", absl::StrCat(low)},
-                  {"maximum", absl::StrCat(high)}});
-}
-
-// A request being answered.
-template <typename Request, typename Response>
-struct ProbeTask {
-  ServiceContext context;
-  std::shared_ptr<Call> call;
-  Request request;
-  Response response;
-  const ServedModel* model = nullptr;
-  EncodedInput input;
-
-  const ModelInfo& info() const { return model->model.info(); }
-  const std::vector<TokenDetail>& tokens() const { return input.item.tokens; }
-
-  // Decodes and finds the model.
-  absl::Status Open() {
-    const absl::Status status = Decode(call->request, request);
-    if (!status.ok()) return status;
-    const auto found = context.models->Find(request.model().name(), request.model().version());
-    if (!found.ok()) return found.status();
-    model = *found;
-    response.set_model_name(model->name);
-    response.set_model_version(info().version);
-    return absl::OkStatus();
-  }
-
-  absl::Status Tokenize(const v1::TextInput& text) {
-    EncodeOptions options;
-    options.with_tokens = true;
-    auto encoded = EncodeInput(context, *model->model.tokenizer, text, options);
-    if (encoded.ok()) input = *std::move(encoded);
-    return encoded.status();
-  }
-
-  void Answer(const absl::Status& status) {
-    if (!status.ok()) return call->Fail(status);
-    call->finish(status, Encode(response));
-  }
-
-  ProbeWaves Waves() const {
-    ProbeWaves waves;
-    waves.context = context;
-    waves.call = call;
-    waves.model = model;
-    return waves;
-  }
-};
 
 absl::Status NeedTextLabels(const ModelInfo& info) {
   if (!info.labels_tokens()) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition, "TASK_NOT_SUPPORTED",
                    "this model labels tokens, and the probe compares the labels of whole texts",
                    {{"task", info.task}});
-}
-
-absl::Status NeedAttention(const ModelInfo& info) {
-  if (info.has_attention) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
-                   absl::StrCat("a model of architecture ", info.architecture, " has no attention"),
-                   {{"architecture", info.architecture}});
 }
 
 size_t BestLabel(const ItemResult& item) {
@@ -259,18 +182,19 @@ void StartMasking(const std::shared_ptr<MaskingTask>& task) {
 
 absl::Status CheckFractions(const v1::ProbeMaskingRequest& request) {
   if (request.fractions_size() < 1 || request.fractions_size() > kMaxFractions) {
-    return Invalid("OUT_OF_RANGE",
-                   absl::StrCat("there are ", request.fractions_size(), " fractions, not 1 to ",
-                                kMaxFractions),
-                   "fractions",
-                   {{"count", absl::StrCat(request.fractions_size())},
-                    {"maximum", absl::StrCat(kMaxFractions)}});
+    return InvalidProbe("OUT_OF_RANGE",
+                        absl::StrCat("there are ", request.fractions_size(),
+                                     " fractions, not 1 to ", kMaxFractions),
+                        "fractions",
+                        {{"count", absl::StrCat(request.fractions_size())},
+                         {"maximum", absl::StrCat(kMaxFractions)}});
   }
   for (int i = 0; i < request.fractions_size(); ++i) {
     const float fraction = request.fractions(i);
     if (fraction > 0 && fraction < 1) continue;
-    return Invalid("OUT_OF_RANGE", absl::StrCat(fraction, " is not between 0 and 1, both excluded"),
-                   absl::StrCat("fractions[", i, "]"), {{"value", absl::StrCat(fraction)}});
+    return InvalidProbe("OUT_OF_RANGE",
+                        absl::StrCat(fraction, " is not between 0 and 1, both excluded"),
+                        absl::StrCat("fractions[", i, "]"), {{"value", absl::StrCat(fraction)}});
   }
   return CheckCount("repeat_count", request.repeat_count(), 1, kMaxRepeats);
 }
@@ -280,129 +204,6 @@ void ProbeMasking(const std::shared_ptr<MaskingTask>& task) {
   if (status.ok()) status = CheckFractions(task->request);
   if (!status.ok()) return task->call->Fail(status);
   WithTokens(task, StartMasking);
-}
-
-// Layer profile.
-
-struct ProfileTask : ProbeTask<v1::GetLayerProfileRequest, v1::GetLayerProfileResponse> {
-  std::optional<ProbeRandom> random;
-  uint32_t order_count = 0;
-  int input_index = 0;
-  std::vector<LayerProfile> profiles;  // of the current input, one a layer
-  std::vector<std::vector<int64_t>> orders;
-  std::vector<std::vector<ScoreVariance>> sums;  // [layers][heads]
-};
-
-void NextProfile(const std::shared_ptr<ProfileTask>& task);
-
-absl::Status TakeScores(ProfileTask& task, size_t i, const ItemResult& item) {
-  const auto length = static_cast<int64_t>(task.tokens().size());
-  for (size_t layer = 0; layer < task.profiles.size(); ++layer) {
-    const auto scores = item.captures[0]->ReadScores(static_cast<int64_t>(layer), {}, 0, length);
-    if (!scores.ok()) return scores.status();
-    task.profiles[layer].Add(*scores, task.orders[i]);
-  }
-  return absl::OkStatus();
-}
-
-void FinishProfile(ProfileTask& task) {
-  for (size_t layer = 0; layer < task.sums.size(); ++layer) {
-    v1::LayerProfile& profile = *task.response.add_layers();
-    profile.set_layer(static_cast<uint32_t>(layer));
-    for (const ScoreVariance& sum : task.sums[layer]) {
-      // What chance leaves above 1 would be shared out.
-      const double whole = std::max({sum.total, sum.position + sum.content, 1e-30});
-      profile.add_position_share(static_cast<float>(sum.position / whole));
-      profile.add_content_share(static_cast<float>(sum.content / whole));
-    }
-  }
-  task.Answer(absl::OkStatus());
-}
-
-absl::Status OpenProfile(ProfileTask& task) {
-  const absl::Status status = task.Tokenize(task.request.inputs(task.input_index));
-  if (!status.ok()) return status;
-  const std::vector<int64_t> places = TextTokens(task.tokens());
-  if (places.size() < 3) {
-    return Invalid("TOO_FEW_TOKENS",
-                   absl::StrCat("the text has ", places.size(),
-                                " tokens besides special ones; at least 3 are needed"),
-                   "text", {{"tokenCount", absl::StrCat(places.size())}, {"minimum", "3"}});
-  }
-  const ModelInfo& info = task.info();
-  const double bytes = LayerProfile::Bytes(info.head_count, static_cast<int64_t>(places.size())) *
-                       static_cast<double>(info.layer_count);
-  if (bytes > kMaxProfileBytes) {
-    const double ratio = std::sqrt(kMaxProfileBytes / bytes);
-    const auto limit = static_cast<int64_t>(static_cast<double>(places.size()) * ratio);
-    return Invalid(
-        "TEXT_TOO_LONG_FOR_PROFILE",
-        absl::StrCat("the text has ", places.size(),
-                     " tokens besides special ones; a profile of this model takes ", limit),
-        "text", {{"tokenCount", absl::StrCat(places.size())}, {"limit", absl::StrCat(limit)}});
-  }
-  task.profiles.assign(static_cast<size_t>(info.layer_count),
-                       LayerProfile(info.head_count, places));
-  task.orders.clear();
-  return absl::OkStatus();
-}
-
-void NextProfile(const std::shared_ptr<ProfileTask>& task) {
-  if (task->input_index == task->request.inputs_size()) return FinishProfile(*task);
-  const std::string field = absl::StrCat("inputs[", task->input_index, "]");
-  const absl::Status opened = InField(OpenProfile(*task), field);
-  if (!opened.ok()) return task->call->Fail(opened);
-  ProbeWaves waves = task->Waves();
-  waves.count = task->order_count;
-  waves.wants.captures.emplace_back();
-  waves.make = [task](size_t) {
-    task->orders.push_back(RandomOrder(task->tokens(), *task->random));
-    return Reordered(task->input.item.input, task->orders.back());
-  };
-  waves.take = [task](size_t i, ItemResult& item) {
-    const absl::Status status = TakeScores(*task, i, item);
-    item.captures.clear();  // its memory
-    return status;
-  };
-  waves.done = [task](const absl::Status& status) {
-    if (!status.ok()) return task->call->Fail(status);
-    for (size_t layer = 0; layer < task->profiles.size(); ++layer) {
-      const std::vector<ScoreVariance> heads = task->profiles[layer].Variances();
-      for (size_t head = 0; head < heads.size(); ++head) {
-        task->sums[layer][head].position += heads[head].position;
-        task->sums[layer][head].content += heads[head].content;
-        task->sums[layer][head].total += heads[head].total;
-      }
-    }
-    ++task->input_index;
-    NextProfile(task);
-  };
-  RunWaves(std::move(waves));
-}
-
-void GetLayerProfile(const std::shared_ptr<ProfileTask>& task) {
-  absl::Status status = task->Open();
-  if (status.ok()) status = NeedAttention(task->info());
-  const v1::GetLayerProfileRequest& request = task->request;
-  task->order_count =
-      request.permutation_count() == 0 ? kDefaultProfileOrders : request.permutation_count();
-  if (status.ok()) {
-    status = CheckCount("permutation_count", task->order_count, 2, kMaxProfileOrders);
-  }
-  if (status.ok() && request.inputs_size() > kMaxProfileInputs) {
-    status = Invalid("TOO_MANY_INPUTS",
-                     absl::StrCat("the request has ", request.inputs_size(),
-                                  " inputs, the limit is ", kMaxProfileInputs),
-                     "inputs",
-                     {{"count", absl::StrCat(request.inputs_size())},
-                      {"limit", absl::StrCat(kMaxProfileInputs)}});
-  }
-  if (status.ok()) status = CheckInputs(request.inputs(), task->context.limits, task->info());
-  if (!status.ok()) return task->call->Fail(status);
-  task->random.emplace(request.seed());
-  task->sums.assign(static_cast<size_t>(task->info().layer_count),
-                    std::vector<ScoreVariance>(static_cast<size_t>(task->info().head_count)));
-  task->context.pool->Submit([task] { NextProfile(task); });
 }
 
 // Position similarity.
@@ -416,11 +217,11 @@ absl::Status CheckSimilarityBytes(int64_t matrices, int64_t positions) {
   if (bytes <= kMaxSimilarityBytes) return absl::OkStatus();
   const auto limit = static_cast<int64_t>(std::sqrt(
       static_cast<double>(kMaxSimilarityBytes / sizeof(float)) / static_cast<double>(matrices)));
-  return Invalid("OUT_OF_RANGE",
-                 absl::StrCat("position_count ", positions, " is not in 1 to ", limit,
-                              ", the most that a reply holds"),
-                 "position_count",
-                 {{"value", absl::StrCat(positions)}, {"maximum", absl::StrCat(limit)}});
+  return InvalidProbe("OUT_OF_RANGE",
+                      absl::StrCat("position_count ", positions, " is not in 1 to ", limit,
+                                   ", the most that a reply holds"),
+                      "position_count",
+                      {{"value", absl::StrCat(positions)}, {"maximum", absl::StrCat(limit)}});
 }
 
 void AnswerSimilarity(SimilarityTask& task, int64_t layer) {
@@ -454,27 +255,17 @@ void GetPositionSimilarity(const std::shared_ptr<SimilarityTask>& task) {
   if (status.ok()) status = CheckSimilarityBytes(1, request.position_count());
   const auto layers = status.ok() ? task->info().layer_count : 0;
   if (status.ok() && (request.layer() < -layers || request.layer() >= layers)) {
-    status =
-        Invalid("OUT_OF_RANGE",
-                absl::StrCat("layer ", request.layer(), " is not in ", -layers, " to ", layers - 1),
-                "layer",
-                {{"value", absl::StrCat(request.layer())},
-                 {"minimum", absl::StrCat(-layers)},
-                 {"maximum", absl::StrCat(layers - 1)}});
+    status = InvalidProbe(
+        "OUT_OF_RANGE",
+        absl::StrCat("layer ", request.layer(), " is not in ", -layers, " to ", layers - 1),
+        "layer",
+        {{"value", absl::StrCat(request.layer())},
+         {"minimum", absl::StrCat(-layers)},
+         {"maximum", absl::StrCat(layers - 1)}});
   }
   if (!status.ok()) return task->call->Fail(status);
   const int64_t layer = request.layer() < 0 ? request.layer() + layers : request.layer();
   task->context.pool->Submit([task, layer] { AnswerSimilarity(*task, layer); });
-}
-
-template <typename Task>
-Handler MakeHandler(const ServiceContext& context, void (*start)(const std::shared_ptr<Task>&)) {
-  return [context, start](std::shared_ptr<Call> call) {
-    auto task = std::make_shared<Task>();
-    task->context = context;
-    task->call = std::move(call);
-    start(task);
-  };
 }
 
 }  // namespace
@@ -483,7 +274,6 @@ void AddProbeHandlers(const ServiceContext& context, HandlerMap& handlers) {
   const std::string service = "/heed.v1.ProbeService/";
   handlers[service + "ProbePermutation"] = MakeHandler(context, ProbePermutation);
   handlers[service + "ProbeMasking"] = MakeHandler(context, ProbeMasking);
-  handlers[service + "GetLayerProfile"] = MakeHandler(context, GetLayerProfile);
   handlers[service + "GetPositionSimilarity"] = MakeHandler(context, GetPositionSimilarity);
 }
 
