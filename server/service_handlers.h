@@ -5,6 +5,10 @@
 
 namespace heed {
 
+// heed.v1.AttentionService: GetAttention. Adds nothing where `context` has no timers or memory for
+// attention.
+void AddAttentionHandlers(const ServiceContext& context, HandlerMap& handlers);
+
 // heed.v1.ClassificationService: Classify.
 void AddClassificationHandlers(const ServiceContext& context, HandlerMap& handlers);
 

@@ -94,6 +94,7 @@ void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers) {
 
 HandlerMap MakeHandlers(const ServiceContext& context) {
   HandlerMap handlers;
+  AddAttentionHandlers(context, handlers);
   AddClassificationHandlers(context, handlers);
   AddModelHandlers(context, handlers);
   for (auto& [method, handler] : handlers) {
