@@ -126,7 +126,9 @@ v1::GetAttentionResponse BuildHeader(const AttentionTask& task) {
 class AttentionMessages {
  public:
   explicit AttentionMessages(TaskPtr task)
-      : task_(std::move(task)), tiles_(task_->plan, task_->result.captures.front()) {}
+      : task_(std::move(task)),
+        memory_(std::move(task_->memory)),
+        tiles_(task_->plan, std::move(task_->result.captures.front())) {}
 
   absl::StatusOr<std::optional<grpc::ByteBuffer>> Next() {
     if (!header_sent_) {
@@ -146,6 +148,8 @@ class AttentionMessages {
 
  private:
   const TaskPtr task_;
+  // Given back once the tiles are gone, whoever still holds the task.
+  const ByteBudget::Reservation memory_;
   AttentionTiles tiles_;
   bool header_sent_ = false;
 };
