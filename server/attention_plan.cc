@@ -1,8 +1,11 @@
 #include "server/attention_plan.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "model/api/error.h"
 #include "server/attention_selection.h"
 #include "server/tensor_encoding.h"
@@ -10,94 +13,114 @@
 namespace heed {
 namespace {
 
-constexpr int64_t kTileBytes = int64_t{1} << 20;
-// Of a tile's message besides its numbers.
-constexpr int64_t kTileOverhead = 4096;
-constexpr int64_t kMaxFlowTokens = 64;
-// Weights up to this are always computed in the pass: less than a batch holds anyway.
-constexpr double kSmallBytes = 6 * 1048576.0;
-// More than this is never held.
-constexpr double kLargestHeldBytes = 32 * 1048576.0;
+// Captures whose result is no larger are computed with the pass: queries and keys would take as
+// much, and reading is then a copy.
+constexpr size_t kEagerBytes = size_t{6} << 20;
+constexpr size_t kLargeEagerBytes = size_t{32} << 20;
+// Of a tile's message besides what grows with its rows.
+constexpr size_t kTileOverhead = 256;
+// A token as a varint: below 2^21.
+constexpr size_t kColumnBytes = 3;
+// Two tiles on their way, and what a read gives.
+constexpr size_t kStreamBytes = 3 * kMaxTileBytes;
+
+using Metadata = std::map<std::string, std::string>;
 
 absl::Status Invalid(absl::string_view reason, absl::string_view message, absl::string_view field,
-                     std::map<std::string, std::string> metadata = {}) {
+                     Metadata metadata) {
   return MakeError(absl::StatusCode::kInvalidArgument, reason, message, std::move(metadata), field);
 }
 
-absl::Status UnknownValue(const std::string& field, int value) {
-  return Invalid("UNKNOWN_ENUM_VALUE", absl::StrCat(field, " has no value ", value), field,
-                 {{"value", absl::StrCat(value)}});
+absl::Status UnknownValue(absl::string_view field, int number) {
+  return Invalid("UNKNOWN_ENUM_VALUE", absl::StrCat(field, " has no value ", number), field,
+                 {{"value", absl::StrCat(number)}});
 }
 
-bool IsSet(const v1::IndexSelector& selector) {
-  return selector.indices_size() + selector.ranges_size() > 0;
+AttentionForm FormOf(const AttentionPlan& plan) {
+  if (plan.joins_heads()) return AttentionForm::kMeanHeads;
+  if (plan.reduction == v1::ATTENTION_REDUCTION_ENTROPY) return AttentionForm::kEntropy;
+  if (plan.reduction == v1::ATTENTION_REDUCTION_MEAN_DISTANCE) return AttentionForm::kMeanDistance;
+  return AttentionForm::kWeights;
 }
 
-AttentionForm FormOf(v1::AttentionReduction reduction) {
-  switch (reduction) {
-    case v1::ATTENTION_REDUCTION_MEAN_HEADS:
-    case v1::ATTENTION_REDUCTION_ROLLOUT:
-    case v1::ATTENTION_REDUCTION_FLOW:
-      return AttentionForm::kMeanHeads;
-    case v1::ATTENTION_REDUCTION_ENTROPY:
-      return AttentionForm::kEntropy;
-    case v1::ATTENTION_REDUCTION_MEAN_DISTANCE:
-      return AttentionForm::kMeanDistance;
-    default:
-      return AttentionForm::kWeights;
-  }
-}
-
-// Chooses between weights computed with the pass and queries and keys kept for later: what is
-// smaller, as long as it is not small anyway.
 void PlanCapture(const ModelInfo& info, AttentionPlan& plan) {
   CaptureRequest& capture = plan.capture;
   capture.layers = plan.layers;
   capture.heads = plan.heads;
-  capture.form = FormOf(plan.reduction);
-  capture.row_begin = 0;
-  capture.row_end = plan.token_count;
-  if (!plan.through_layers()) {
-    capture.row_begin = *std::min_element(plan.rows.begin(), plan.rows.end());
-    capture.row_end = *std::max_element(plan.rows.begin(), plan.rows.end()) + 1;
-  }
-  const auto layers = static_cast<double>(plan.layers.size());
-  const auto heads = static_cast<double>(plan.heads.size());
-  const auto rows = static_cast<double>(capture.row_end - capture.row_begin);
-  const auto tokens = static_cast<double>(plan.token_count);
-  const double maps = capture.form == AttentionForm::kMeanHeads ? 1 : heads;
-  const double width = plan.one_number_a_row() ? 1 : tokens;
-  const double result = layers * maps * rows * width * sizeof(float);
-  const double head_size =
-      static_cast<double>(info.hidden_size) / static_cast<double>(info.head_count);
-  const double kept = layers * heads * (rows + tokens) * head_size * sizeof(float);
-  capture.eager = result <= kSmallBytes || (result <= kLargestHeldBytes && result <= 1.5 * kept);
-  double bytes = capture.eager ? result : kept;
-  if (plan.through_layers()) {
-    bytes += static_cast<double>(plan.rows.size()) * tokens * sizeof(float);
-  }
-  plan.memory_bytes = static_cast<size_t>(bytes) + 4 * kTileBytes;
+  capture.form = FormOf(plan);
+  const auto [first, last] = std::minmax_element(plan.rows.begin(), plan.rows.end());
+  // A row of the product over layers needs every row of the layers below.
+  capture.row_begin = plan.joins_layers() ? 0 : *first;
+  capture.row_end = plan.joins_layers() ? static_cast<int64_t>(plan.token_count) : *last + 1;
+  const size_t heads = plan.joins_heads() ? 1 : plan.heads.size();
+  const size_t keys = plan.one_number_a_row() ? 1 : plan.token_count;
+  const auto rows = static_cast<size_t>(capture.row_end - capture.row_begin);
+  const size_t result = plan.layers.size() * heads * rows * keys * sizeof(float);
+  const size_t queries_and_keys = (rows + plan.token_count) * plan.layers.size() *
+                                  static_cast<size_t>(info.hidden_size) * sizeof(float);
+  // Weights that come with the pass cost only their memory; those computed when they are read cost
+  // their products again. What is not much larger than queries and keys is worth keeping.
+  capture.eager = plan.one_number_a_row() || result <= kEagerBytes ||
+                  (result <= kLargeEagerBytes && 2 * result <= 3 * queries_and_keys);
+  plan.memory_bytes = kStreamBytes + (capture.eager ? result : queries_and_keys);
 }
 
-absl::Status TooLarge(const AttentionPlan& plan, double bytes, size_t limit) {
+absl::Status CheckTopK(const AttentionPlan& plan) {
+  if (plan.top_k <= plan.columns.size()) return absl::OkStatus();
+  return Invalid(
+      "TOP_K_TOO_LARGE",
+      absl::StrCat("top_k is ", plan.top_k, ", but rows have ", plan.columns.size(), " columns"),
+      "top_k", {{"value", absl::StrCat(plan.top_k)}, {"limit", absl::StrCat(plan.columns.size())}});
+}
+
+absl::Status CheckFlow(const AttentionPlan& plan) {
+  if (plan.reduction != v1::ATTENTION_REDUCTION_FLOW || plan.token_count <= kMaxFlowTokens) {
+    return absl::OkStatus();
+  }
+  return Invalid(
+      "TOO_MANY_TOKENS_FOR_FLOW",
+      absl::StrCat("the text has ", plan.token_count, " tokens, flow takes ", kMaxFlowTokens,
+                   " at most; ask for rollout"),
+      "reduction",
+      {{"tokenCount", absl::StrCat(plan.token_count)}, {"limit", absl::StrCat(kMaxFlowTokens)}});
+}
+
+absl::Status TooLarge(const std::string& what, uint64_t bytes, size_t limit) {
   return Invalid(
       "ATTENTION_TOO_LARGE",
-      absl::StrCat("the attention asked for takes ", static_cast<uint64_t>(bytes), " bytes (",
-                   plan.shape[0], " layers × ", plan.shape[1], " heads × ", plan.shape[2],
-                   " rows × ", plan.shape[3], " columns), the limit is ", limit,
-                   "; name fewer layers, heads or query_rows, set top_k, or choose a smaller type"),
-      "",
-      {{"byteCount", absl::StrCat(static_cast<uint64_t>(bytes))}, {"limit", absl::StrCat(limit)}});
+      absl::StrCat(what, " takes ", bytes, " bytes, the limit is ", limit,
+                   "; ask for fewer layers, heads, query_rows or key_columns, for top_k, a "
+                   "reduction, or a smaller type"),
+      "layers", {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(limit)}});
+}
+
+absl::Status PlanTiles(size_t max_bytes, AttentionPlan& plan) {
+  const size_t columns = plan.one_number_a_row() ? 1
+                         : plan.top_k > 0        ? plan.top_k
+                                                 : plan.columns.size();
+  plan.shape = {static_cast<int64_t>(plan.joins_layers() ? 1 : plan.layers.size()),
+                static_cast<int64_t>(plan.joins_heads() ? 1 : plan.heads.size()),
+                static_cast<int64_t>(plan.rows.size()), static_cast<int64_t>(columns)};
+  plan.total_bytes = ElementBytes(plan.type);
+  for (const int64_t dimension : plan.shape) plan.total_bytes *= static_cast<uint64_t>(dimension);
+  if (plan.total_bytes > max_bytes) {
+    return TooLarge("the attention asked for", plan.total_bytes, max_bytes);
+  }
+  size_t row_bytes = columns * ElementBytes(plan.type);
+  if (plan.top_k > 0) row_bytes += columns * kColumnBytes;
+  if (plan.type == v1::TENSOR_TYPE_UINT8) row_bytes += sizeof(float);
+  plan.tile_rows = (kMaxTileBytes - kTileOverhead) / row_bytes;
+  if (plan.tile_rows == 0) return TooLarge("one row", row_bytes, kMaxTileBytes - kTileOverhead);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-int64_t AttentionPlan::rows_per_tile() const {
-  // A row's numbers, its scale, and the column of each number.
-  const int64_t width = shape[3];
-  const int64_t row =
-      width * static_cast<int64_t>(TensorValueBytes(type)) + 4 + (top_k > 0 ? width * 5 : 0);
-  return std::max<int64_t>(1, (kTileBytes - kTileOverhead) / row);
+absl::Status RequireAttention(const ModelInfo& info, absl::string_view field) {
+  if (info.has_attention) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
+                   absl::StrCat("the architecture ", info.architecture, " has no attention"),
+                   {{"architecture", info.architecture}}, field);
 }
 
 absl::Status CheckAttentionRequest(const v1::GetAttentionRequest& request, const ModelInfo& info) {
@@ -105,70 +128,49 @@ absl::Status CheckAttentionRequest(const v1::GetAttentionRequest& request, const
     return UnknownValue("reduction", request.reduction());
   }
   if (!v1::TensorType_IsValid(request.type())) return UnknownValue("type", request.type());
-  if (!info.has_attention) {
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
-        absl::StrCat("a model of architecture ", info.architecture, " has no attention to show"),
-        {{"architecture", info.architecture}});
-  }
+  const std::string& reduction = v1::AttentionReduction_Name(request.reduction());
   if (request.reduction() == v1::ATTENTION_REDUCTION_ENTROPY ||
       request.reduction() == v1::ATTENTION_REDUCTION_MEAN_DISTANCE) {
-    const bool columns = IsSet(request.key_columns());
-    if (columns || request.top_k() > 0) {
-      return Invalid("SELECTOR_NOT_SUPPORTED",
-                     "this reduction makes one number of each row; leave key_columns and top_k "
-                     "unset",
-                     columns ? "key_columns" : "top_k",
-                     {{"reduction", v1::AttentionReduction_Name(request.reduction())}});
+    const char* const field = request.has_key_columns() ? "key_columns"
+                              : request.top_k() != 0    ? "top_k"
+                                                        : nullptr;
+    if (field != nullptr) {
+      return Invalid("NO_COLUMNS_TO_CHOOSE",
+                     absl::StrCat(reduction, " gives one number a row; leave ", field, " unset"),
+                     field, {{"reduction", reduction}});
     }
   }
-  if (auto layers = Select(request.layers(), info.layer_count, "layers"); !layers.ok()) {
-    return layers.status();
-  }
-  return Select(request.heads(), info.head_count, "heads").status();
+  return RequireAttention(info);
 }
 
 absl::StatusOr<AttentionPlan> PlanAttention(const v1::GetAttentionRequest& request,
-                                            const ModelInfo& info, int64_t token_count,
+                                            const ModelInfo& info, size_t token_count,
                                             size_t max_bytes) {
   AttentionPlan plan;
   plan.reduction = request.reduction();
   plan.type =
       request.type() == v1::TENSOR_TYPE_UNSPECIFIED ? v1::TENSOR_TYPE_FLOAT32 : request.type();
   plan.token_count = token_count;
-  const auto select = [](const v1::IndexSelector& selector, int64_t count, const char* field,
-                         std::vector<int64_t>& target) {
-    auto picked = Select(selector, count, field);
-    if (picked.ok()) target = *std::move(picked);
-    return picked.status();
+  plan.top_k = request.top_k();
+  const auto resolve = [](const v1::IndexSelector& selector, int64_t count, absl::string_view field,
+                          std::vector<int64_t>& entries) {
+    absl::StatusOr<std::vector<int64_t>> resolved = ResolveSelector(selector, count, field);
+    if (resolved.ok()) entries = *std::move(resolved);
+    return resolved.status();
   };
-  absl::Status status = select(request.layers(), info.layer_count, "layers", plan.layers);
-  if (status.ok()) status = select(request.heads(), info.head_count, "heads", plan.heads);
-  if (status.ok()) status = select(request.query_rows(), token_count, "query_rows", plan.rows);
-  if (status.ok()) status = select(request.key_columns(), token_count, "key_columns", plan.columns);
-  if (!status.ok()) return status;
-  if (plan.reduction == v1::ATTENTION_REDUCTION_FLOW && token_count > kMaxFlowTokens) {
-    return Invalid(
-        "TOO_MANY_TOKENS_FOR_FLOW",
-        absl::StrCat("flow takes at most ", kMaxFlowTokens, " tokens, the text has ", token_count,
-                     "; use rollout"),
-        "reduction",
-        {{"tokenCount", absl::StrCat(token_count)}, {"limit", absl::StrCat(kMaxFlowTokens)}});
+  const auto tokens = static_cast<int64_t>(token_count);
+  absl::Status status = resolve(request.layers(), info.layer_count, "layers", plan.layers);
+  if (status.ok()) status = resolve(request.heads(), info.head_count, "heads", plan.heads);
+  if (status.ok()) status = resolve(request.query_rows(), tokens, "query_rows", plan.rows);
+  if (status.ok() && !plan.one_number_a_row()) {
+    status = resolve(request.key_columns(), tokens, "key_columns", plan.columns);
   }
-  const auto columns = static_cast<int64_t>(plan.columns.size());
-  if (request.top_k() > 0) plan.top_k = std::min<int64_t>(request.top_k(), columns);
-  const bool joined = plan.through_layers() || plan.reduction == v1::ATTENTION_REDUCTION_MEAN_HEADS;
-  plan.shape = {plan.through_layers() ? 1 : static_cast<int64_t>(plan.layers.size()),
-                joined ? 1 : static_cast<int64_t>(plan.heads.size()),
-                static_cast<int64_t>(plan.rows.size()),
-                plan.one_number_a_row() ? 1
-                : plan.top_k > 0        ? plan.top_k
-                                        : columns};
-  // In floating point, since a product of four counts may not fit.
-  double bytes = static_cast<double>(TensorValueBytes(plan.type));
-  for (const int64_t size : plan.shape) bytes *= static_cast<double>(size);
-  if (bytes > static_cast<double>(max_bytes)) return TooLarge(plan, bytes, max_bytes);
-  plan.total_bytes = static_cast<uint64_t>(bytes);
+  if (status.ok()) status = CheckTopK(plan);
+  if (status.ok()) status = CheckFlow(plan);
+  if (status.ok()) status = PlanTiles(max_bytes, plan);
+  if (!status.ok()) return status;
+  // The product over layers has one order, the model's.
+  if (plan.joins_layers()) std::sort(plan.layers.begin(), plan.layers.end());
   PlanCapture(info, plan);
   return plan;
 }

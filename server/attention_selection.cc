@@ -1,6 +1,6 @@
 #include "server/attention_selection.h"
 
-#include <numeric>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "model/api/error.h"
@@ -8,58 +8,87 @@
 namespace heed {
 namespace {
 
-absl::Status OutOfRange(const std::string& field, int64_t value, int64_t low, int64_t high) {
+absl::Status OutOfRange(int32_t value, int64_t count, int64_t most, const std::string& field) {
   return MakeError(absl::StatusCode::kInvalidArgument, "INDEX_OUT_OF_RANGE",
-                   absl::StrCat(value, " is not in ", low, " to ", high),
+                   absl::StrCat(field, " is ", value, ", outside ", -count, " … ", most),
                    {{"value", absl::StrCat(value)},
-                    {"minimum", absl::StrCat(low)},
-                    {"maximum", absl::StrCat(high)}},
+                    {"count", absl::StrCat(count)},
+                    {"limit", absl::StrCat(most)}},
                    field);
 }
 
+absl::Status EmptyRange(const v1::IndexRange& range, const std::string& field) {
+  return MakeError(
+      absl::StatusCode::kInvalidArgument, "EMPTY_RANGE",
+      absl::StrCat(field, " starts at ", range.start(), ", not before its end ", range.end()),
+      {{"start", absl::StrCat(range.start())}, {"end", absl::StrCat(range.end())}}, field);
+}
+
+absl::Status CheckEntryCount(int entries, int limit, const std::string& field) {
+  if (entries <= limit) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kInvalidArgument, "TOO_MANY_ENTRIES",
+                   absl::StrCat(field, " has ", entries, " entries, the limit is ", limit),
+                   {{"count", absl::StrCat(entries)}, {"limit", absl::StrCat(limit)}}, field);
+}
+
+// `value` from the front, or -1. most: the largest it may be.
+int64_t FromFront(int32_t value, int64_t count, int64_t most) {
+  if (value < -count || value > most) return -1;
+  return value < 0 ? value + count : value;
+}
+
+// Collects entries in order, each once.
+class Chosen {
+ public:
+  explicit Chosen(int64_t count) : seen_(static_cast<size_t>(count), 0) {}
+
+  void Add(int64_t entry) {
+    uint8_t& seen = seen_[static_cast<size_t>(entry)];
+    if (seen == 0) entries_.push_back(entry);
+    seen = 1;
+  }
+
+  std::vector<int64_t> Take() { return std::move(entries_); }
+
+ private:
+  std::vector<uint8_t> seen_;
+  std::vector<int64_t> entries_;
+};
+
 }  // namespace
 
-absl::StatusOr<std::vector<int64_t>> Select(const v1::IndexSelector& selector, int64_t count,
-                                            const std::string& field) {
-  std::vector<int64_t> picked;
+absl::StatusOr<std::vector<int64_t>> ResolveSelector(const v1::IndexSelector& selector,
+                                                     int64_t count, absl::string_view field) {
+  Chosen chosen(count);
   if (selector.indices().empty() && selector.ranges().empty()) {
-    picked.resize(static_cast<size_t>(count));
-    std::iota(picked.begin(), picked.end(), 0);
-    return picked;
+    for (int64_t i = 0; i < count; ++i) chosen.Add(i);
+    return chosen.Take();
   }
-  std::vector<bool> seen(static_cast<size_t>(count), false);
-  const auto pick = [&](int64_t index) {
-    if (!seen[static_cast<size_t>(index)]) picked.push_back(index);
-    seen[static_cast<size_t>(index)] = true;
-  };
+  absl::Status size = CheckEntryCount(selector.indices_size(), kMaxSelectedIndices,
+                                      absl::StrCat(field, ".indices"));
+  if (!size.ok()) return size;
+  size =
+      CheckEntryCount(selector.ranges_size(), kMaxSelectedRanges, absl::StrCat(field, ".ranges"));
+  if (!size.ok()) return size;
   for (int i = 0; i < selector.indices_size(); ++i) {
-    const int64_t index = selector.indices(i);
-    if (index < -count || index >= count) {
-      return OutOfRange(absl::StrCat(field, ".indices[", i, "]"), index, -count, count - 1);
+    const int64_t index = FromFront(selector.indices(i), count, count - 1);
+    if (index < 0) {
+      return OutOfRange(selector.indices(i), count, count - 1,
+                        absl::StrCat(field, ".indices[", i, "]"));
     }
-    pick(index < 0 ? index + count : index);
+    chosen.Add(index);
   }
   for (int i = 0; i < selector.ranges_size(); ++i) {
-    const std::string name = absl::StrCat(field, ".ranges[", i, "]");
-    int64_t start = selector.ranges(i).start();
-    int64_t end = selector.ranges(i).end();
-    if (start < -count || start >= count) {
-      return OutOfRange(absl::StrCat(name, ".start"), start, -count, count - 1);
-    }
-    if (end < -count || end > count) {
-      return OutOfRange(absl::StrCat(name, ".end"), end, -count, count);
-    }
-    if (start < 0) start += count;
-    if (end < 0) end += count;
-    if (start >= end) {
-      return MakeError(absl::StatusCode::kInvalidArgument, "EMPTY_RANGE",
-                       absl::StrCat("the range from ", start, " to ", end,
-                                    " is empty; end is the one after the last"),
-                       {{"start", absl::StrCat(start)}, {"end", absl::StrCat(end)}}, name);
-    }
-    for (int64_t index = start; index < end; ++index) pick(index);
+    const v1::IndexRange& range = selector.ranges(i);
+    const std::string path = absl::StrCat(field, ".ranges[", i, "]");
+    const int64_t start = FromFront(range.start(), count, count - 1);
+    if (start < 0) return OutOfRange(range.start(), count, count - 1, path + ".start");
+    const int64_t end = FromFront(range.end(), count, count);
+    if (end < 0) return OutOfRange(range.end(), count, count, path + ".end");
+    if (start >= end) return EmptyRange(range, path);
+    for (int64_t entry = start; entry < end; ++entry) chosen.Add(entry);
   }
-  return picked;
+  return chosen.Take();
 }
 
 }  // namespace heed

@@ -5,127 +5,133 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "model/api/error.h"
 #include "server/tensor_encoding.h"
 
 namespace heed {
 namespace {
 
-constexpr int64_t kMaxWholeLayerFloats = int64_t{4} << 20;
+// Of the floats one read gives, however few of its columns are kept.
+constexpr size_t kReadBytes = size_t{1} << 20;
+
+bool IsWhole(const AttentionPlan& plan) {
+  if (plan.columns.size() != plan.token_count) return false;
+  return std::is_sorted(plan.columns.begin(), plan.columns.end());
+}
+
+absl::Status NonFinite() {
+  return MakeError(absl::StatusCode::kInternal, "NON_FINITE",
+                   "the model's attention for this text is not a finite number");
+}
+
+absl::Status BadShape() {
+  return MakeError(absl::StatusCode::kInternal, "BAD_MODEL_OUTPUT",
+                   "the model did not give the rows of attention that were asked for");
+}
 
 }  // namespace
 
-absl::StatusOr<std::optional<v1::AttentionTile>> AttentionTiles::Next() {
-  if (layer_ == plan_.shape[0]) return std::nullopt;
-  const int64_t rows = plan_.shape[2];
-  // Flow costs up to a second a row: a tile of one row lets a stream be cancelled.
-  const int64_t most = plan_.reduction == v1::ATTENTION_REDUCTION_FLOW ? 1 : plan_.rows_per_tile();
-  const int64_t last = std::min(rows, row_ + most);
-  absl::StatusOr<std::vector<float>> weights = Rows(row_, last);
-  if (!weights.ok()) return weights.status();
-  v1::AttentionTile tile;
-  tile.set_layer(static_cast<uint32_t>(
-      plan_.through_layers() ? plan_.layers.back() : plan_.layers[static_cast<size_t>(layer_)]));
-  const bool joined = plan_.capture.form == AttentionForm::kMeanHeads;
-  tile.set_head(joined ? 0 : static_cast<uint32_t>(plan_.heads[static_cast<size_t>(head_)]));
-  tile.set_first_row(static_cast<uint32_t>(row_));
-  std::vector<float> values;
-  const auto width = static_cast<int64_t>(weights->size()) / (last - row_);
-  values.reserve(static_cast<size_t>((last - row_) * plan_.shape[3]));
-  for (int64_t row = 0; row < last - row_; ++row) Keep(&(*weights)[row * width], tile, values);
-  for (const float value : values) {
-    if (std::isfinite(value)) continue;
-    return MakeError(absl::StatusCode::kInternal, "NON_FINITE",
-                     "an attention weight of this text is not a finite number");
+AttentionTiles::AttentionTiles(AttentionPlan plan, std::shared_ptr<const AttentionSource> source)
+    : plan_(std::move(plan)),
+      source_(std::move(source)),
+      every_column_(plan_.one_number_a_row() || IsWhole(plan_)) {}
+
+size_t AttentionTiles::ReadLength(size_t first, size_t count) const {
+  const size_t keys = plan_.one_number_a_row() ? 1 : plan_.token_count;
+  count = std::min(count, std::max<size_t>(1, kReadBytes / (keys * sizeof(float))));
+  if (plan_.joins_layers()) return count;  // takes any list of rows
+  size_t length = 1;
+  while (length < count &&
+         plan_.rows[first + length] == plan_.rows[first] + static_cast<int64_t>(length)) {
+    ++length;
   }
-  v1::Tensor& tensor = *tile.mutable_weights();
-  EncodeTensor(plan_.type, values, static_cast<size_t>(plan_.shape[3]), tensor);
-  tensor.add_shape(last - row_);
-  if (!plan_.one_number_a_row()) tensor.add_shape(plan_.shape[3]);
-  row_ = last;
-  if (row_ == rows) {
-    row_ = 0;
-    if (++head_ == plan_.shape[1]) {
-      head_ = 0;
-      ++layer_;
+  return length;
+}
+
+absl::StatusOr<AttentionMap> AttentionTiles::ReadRows(int64_t layer, int64_t head, size_t first,
+                                                      size_t count) const {
+  const auto begin = plan_.rows.begin() + static_cast<std::ptrdiff_t>(first);
+  absl::StatusOr<AttentionMap> map = [&]() -> absl::StatusOr<AttentionMap> {
+    if (plan_.joins_layers()) {
+      const std::vector<int64_t> rows(begin, begin + static_cast<std::ptrdiff_t>(count));
+      return plan_.reduction == v1::ATTENTION_REDUCTION_FLOW ? source_->Flow(rows)
+                                                             : source_->Rollout(rows);
     }
-  }
-  return tile;
+    std::vector<int64_t> heads;
+    if (!plan_.joins_heads()) heads.push_back(head);
+    return source_->Read(layer, heads, *begin, *begin + static_cast<int64_t>(count));
+  }();
+  if (!map.ok()) return map;
+  const size_t keys = plan_.one_number_a_row() ? 1 : plan_.token_count;
+  return map->weights.size() == count * keys ? std::move(map) : BadShape();
 }
 
-absl::StatusOr<std::vector<float>> AttentionTiles::Rows(int64_t first, int64_t last) {
-  std::vector<float> weights;
-  if (plan_.through_layers()) {
-    const std::vector<int64_t> rows(plan_.rows.begin() + first, plan_.rows.begin() + last);
-    auto map = plan_.reduction == v1::ATTENTION_REDUCTION_FLOW ? source_->Flow(rows)
-                                                               : source_->Rollout(rows);
-    if (!map.ok()) return map.status();
-    return std::move(map->weights);
-  }
-  // Runs of neighbouring rows are read at once.
-  while (first < last) {
-    int64_t end = first + 1;
-    while (end < last && plan_.rows[end] == plan_.rows[end - 1] + 1) ++end;
-    absl::StatusOr<AttentionMap> map = Read(plan_.rows[first], plan_.rows[end - 1] + 1);
-    if (!map.ok()) return map.status();
-    if (weights.empty()) {
-      weights = std::move(map->weights);
-    } else {
-      weights.insert(weights.end(), map->weights.begin(), map->weights.end());
-    }
-    first = end;
-  }
-  return weights;
-}
-
-// Rows first … last-1 of the text, for the current layer and head.
-absl::StatusOr<AttentionMap> AttentionTiles::Read(int64_t first, int64_t last) {
-  const int64_t layer = plan_.layers[static_cast<size_t>(layer_)];
-  if (plan_.capture.form == AttentionForm::kMeanHeads) {
-    return source_->Read(layer, {}, first, last);
-  }
-  const int64_t begin = plan_.capture.row_begin;
-  const int64_t rows = plan_.capture.row_end - begin;
-  const int64_t width = plan_.one_number_a_row() ? 1 : plan_.token_count;
-  if (plan_.capture.eager || plan_.shape[1] == 1 ||
-      plan_.shape[1] * rows * width > kMaxWholeLayerFloats) {
-    return source_->Read(layer, {plan_.heads[static_cast<size_t>(head_)]}, first, last);
-  }
-  if (whole_layer_ != layer) {
-    absl::StatusOr<AttentionMap> all = source_->Read(layer, plan_.heads, begin, begin + rows);
-    if (!all.ok()) return all.status();
-    whole_ = *std::move(all);
-    whole_layer_ = layer;
-  }
-  AttentionMap part;
-  part.head_count = 1;
-  part.row_count = last - first;
-  part.key_count = width;
-  const auto from = whole_->weights.begin() + (head_ * rows + first - begin) * width;
-  part.weights.assign(from, from + (last - first) * width);
-  return part;
-}
-
-// Appends the selected columns of a row, or the k largest of them.
-void AttentionTiles::Keep(const float* row, v1::AttentionTile& tile,
-                          std::vector<float>& values) const {
-  if (plan_.one_number_a_row()) {
-    values.push_back(row[0]);
-    return;
-  }
-  if (plan_.top_k == 0) {
-    for (const int64_t column : plan_.columns) values.push_back(row[column]);
-    return;
-  }
-  std::vector<int64_t> order = plan_.columns;
-  const auto end = order.begin() + plan_.top_k;
-  std::partial_sort(order.begin(), end, order.end(), [row](int64_t a, int64_t b) {
+void AttentionTiles::AppendTop(const float* row, v1::AttentionTile& tile) {
+  order_.assign(plan_.columns.begin(), plan_.columns.end());
+  const auto end = order_.begin() + static_cast<std::ptrdiff_t>(plan_.top_k);
+  std::partial_sort(order_.begin(), end, order_.end(), [&](uint32_t a, uint32_t b) {
     return row[a] != row[b] ? row[a] > row[b] : a < b;
   });
-  for (auto column = order.begin(); column != end; ++column) {
-    values.push_back(row[*column]);
-    tile.add_columns(static_cast<uint32_t>(*column));
+  values_.clear();
+  for (auto column = order_.begin(); column != end; ++column) values_.push_back(row[*column]);
+  tile.mutable_columns()->Add(order_.begin(), end);
+  AppendRow(values_, *tile.mutable_weights());
+}
+
+absl::Status AttentionTiles::AppendRows(const AttentionMap& map, v1::AttentionTile& tile) {
+  const size_t keys = plan_.one_number_a_row() ? 1 : plan_.token_count;
+  for (size_t start = 0; start < map.weights.size(); start += keys) {
+    const float* const row = map.weights.data() + start;
+    // A sum is finite only if every number in it is.
+    if (!std::isfinite(std::accumulate(row, row + keys, 0.0f))) return NonFinite();
+    if (plan_.top_k > 0) {
+      AppendTop(row, tile);
+    } else if (every_column_) {
+      AppendRow(absl::MakeConstSpan(row, keys), *tile.mutable_weights());
+    } else {
+      values_.clear();
+      for (const int64_t column : plan_.columns) values_.push_back(row[column]);
+      AppendRow(values_, *tile.mutable_weights());
+    }
   }
+  return absl::OkStatus();
+}
+
+void AttentionTiles::Advance(size_t rows) {
+  row_ += rows;
+  if (row_ < plan_.rows.size()) return;
+  row_ = 0;
+  if (++head_ < static_cast<size_t>(plan_.shape[1])) return;
+  head_ = 0;
+  ++layer_;
+}
+
+absl::StatusOr<std::optional<v1::AttentionTile>> AttentionTiles::Next() {
+  if (layer_ == static_cast<size_t>(plan_.shape[0])) return std::nullopt;
+  const int64_t layer = plan_.joins_layers() ? plan_.layers.back() : plan_.layers[layer_];
+  const int64_t head = plan_.joins_heads() ? 0 : plan_.heads[head_];
+  const size_t rows = std::min(plan_.tile_rows, plan_.rows.size() - row_);
+  v1::AttentionTile tile;
+  tile.set_layer(static_cast<uint32_t>(layer));
+  tile.set_head(static_cast<uint32_t>(head));
+  tile.set_first_row(static_cast<uint32_t>(row_));
+  v1::Tensor& weights = *tile.mutable_weights();
+  weights.set_type(plan_.type);
+  weights.add_shape(static_cast<int64_t>(rows));
+  if (!plan_.one_number_a_row()) weights.add_shape(plan_.shape[3]);
+  weights.mutable_data()->reserve(rows * static_cast<size_t>(plan_.shape[3]) *
+                                  ElementBytes(plan_.type));
+  for (size_t done = 0; done < rows;) {
+    const size_t count = ReadLength(row_ + done, rows - done);
+    const absl::StatusOr<AttentionMap> map = ReadRows(layer, head, row_ + done, count);
+    if (!map.ok()) return map.status();
+    const absl::Status appended = AppendRows(*map, tile);
+    if (!appended.ok()) return appended;
+    done += count;
+  }
+  Advance(rows);
+  return tile;
 }
 
 }  // namespace heed

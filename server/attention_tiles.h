@@ -1,8 +1,10 @@
-// Tiles of a stream, made one after another as the reader takes them.
+// The tiles of one GetAttention answer, each made when it is asked for.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "heed/v1/attention.pb.h"
@@ -11,32 +13,35 @@
 
 namespace heed {
 
+// One caller at a time.
 class AttentionTiles {
  public:
-  AttentionTiles(AttentionPlan plan, std::shared_ptr<const AttentionSource> source)
-      : plan_(std::move(plan)), source_(std::move(source)) {}
+  // `source`: what plan.capture gave.
+  AttentionTiles(AttentionPlan plan, std::shared_ptr<const AttentionSource> source);
 
-  const AttentionPlan& plan() const { return plan_; }
-
-  // The next tile; nullopt after the last. Errors are the source's, or INTERNAL NON_FINITE.
+  // The next tile, by layer, head and row in the plan's order; nothing after the last. Errors: the
+  // source's, and INTERNAL NON_FINITE.
   absl::StatusOr<std::optional<v1::AttentionTile>> Next();
 
  private:
-  // Weights of rows first … last-1 of the plan's list in the current layer and head: [rows, n], or
-  // [rows, 1].
-  absl::StatusOr<std::vector<float>> Rows(int64_t first, int64_t last);
-  absl::StatusOr<AttentionMap> Read(int64_t first, int64_t last);
-  void Keep(const float* row, v1::AttentionTile& tile, std::vector<float>& values) const;
+  // Rows first … first+count-1 of the plan, and how many columns each has.
+  absl::StatusOr<AttentionMap> ReadRows(int64_t layer, int64_t head, size_t first,
+                                        size_t count) const;
+  // How many of `count` rows from `first` on one read may take.
+  size_t ReadLength(size_t first, size_t count) const;
+  absl::Status AppendRows(const AttentionMap& map, v1::AttentionTile& tile);
+  void AppendTop(const float* row, v1::AttentionTile& tile);
+  void Advance(size_t rows);
 
   const AttentionPlan plan_;
   const std::shared_ptr<const AttentionSource> source_;
-  int64_t layer_ = 0;  // places in the plan's lists
-  int64_t head_ = 0;
-  int64_t row_ = 0;
-  // All heads of the current layer, where that is little: reading heads one by one can cost as much
-  // each as all together.
-  std::optional<AttentionMap> whole_;
-  int64_t whole_layer_ = -1;
+  const bool every_column_;
+  size_t layer_ = 0;
+  size_t head_ = 0;
+  size_t row_ = 0;
+  // Kept between rows for their memory.
+  std::vector<float> values_;
+  std::vector<uint32_t> order_;
 };
 
 }  // namespace heed

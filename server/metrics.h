@@ -38,6 +38,16 @@ struct ModelMetrics {
   prometheus::Counter* non_finite = nullptr;
 };
 
+// What streams of attention report, of all models together.
+struct AttentionMetrics {
+  prometheus::Counter* bytes = nullptr;
+  prometheus::Counter* tiles = nullptr;
+  prometheus::Gauge* streams = nullptr;
+  prometheus::Gauge* reserved_bytes = nullptr;
+  prometheus::Counter* cancelled = nullptr;
+  prometheus::Counter* stalled = nullptr;
+};
+
 // Safe to call from many threads at once.
 class Metrics {
  public:
@@ -50,13 +60,7 @@ class Metrics {
   // Creates the series of a model. `name` comes from the operator, never from a request.
   ModelMetrics AddModel(const std::string& name, const ModelInfo& info);
 
-  // Of the streams of attention; see their help texts.
-  prometheus::Counter* attention_bytes() const { return attention_bytes_; }
-  prometheus::Counter* attention_tiles() const { return attention_tiles_; }
-  prometheus::Counter* cancelled_streams() const { return cancelled_streams_; }
-  prometheus::Counter* stalled_streams() const { return stalled_streams_; }
-  prometheus::Gauge* active_streams() const { return active_streams_; }
-  prometheus::Gauge* attention_memory() const { return attention_memory_; }
+  const AttentionMetrics& attention() const { return attention_; }
 
   std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
 
@@ -71,13 +75,8 @@ class Metrics {
   std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Family<prometheus::Histogram>& durations_;
+  const AttentionMetrics attention_;
   std::map<std::string, MethodSeries, std::less<>> methods_;  // fixed once constructed
-  prometheus::Counter* attention_bytes_ = nullptr;
-  prometheus::Counter* attention_tiles_ = nullptr;
-  prometheus::Counter* cancelled_streams_ = nullptr;
-  prometheus::Counter* stalled_streams_ = nullptr;
-  prometheus::Gauge* active_streams_ = nullptr;
-  prometheus::Gauge* attention_memory_ = nullptr;
 };
 
 // Reads the memory the process occupies, when asked. Register beside Metrics::registry().

@@ -43,7 +43,7 @@ struct ProbeTask {
   absl::Status Tokenize(const v1::TextInput& text) {
     EncodeOptions options;
     options.with_tokens = true;
-    auto encoded = EncodeInput(context, *model->model.tokenizer, text, options);
+    auto encoded = EncodeInput(context, *call, *model->model.tokenizer, text, options);
     if (encoded.ok()) input = *std::move(encoded);
     return encoded.status();
   }

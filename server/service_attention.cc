@@ -1,28 +1,29 @@
-// AttentionService: a call goes through GetAttention (decode, check), Submit (tokenize, plan,
-// queue) and a stream that computes each tile while the one before it is on its way.
+// AttentionService: a request goes through GetAttention (decode, check), Submit (tokenize, plan,
+// reserve, queue) and Stream (header, then tiles as the reader takes them).
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "heed/v1/attention.pb.h"
 #include "model/api/error.h"
 #include "server/attention_plan.h"
 #include "server/attention_tiles.h"
+#include "server/byte_budget.h"
 #include "server/convert.h"
 #include "server/position_override.h"
 #include "server/service_decode.h"
 #include "server/service_handlers.h"
 #include "server/service_requests.h"
+#include "server/service_stream.h"
 
 namespace heed {
 namespace {
 
-constexpr absl::Duration kRetryDelay = absl::Seconds(1);
+// Streams end at the pace of their readers, which nobody knows.
+constexpr char kMemoryRetryDelay[] = "1s";
 
 struct AttentionTask {
   ServiceContext context;
@@ -32,27 +33,84 @@ struct AttentionTask {
   EncodeOptions options;
   EncodedInput input;
   AttentionPlan plan;
-  ByteBudget::Share memory;
+  ByteBudget::Reservation memory;
+  ItemResult result;
 };
+using TaskPtr = std::shared_ptr<AttentionTask>;
 
-v1::AttentionHeader MakeHeader(const AttentionTask& task, const ItemResult& item) {
+// Decodes and checks; no work on the text yet.
+absl::Status Prepare(AttentionTask& task) {
+  const v1::GetAttentionRequest& request = task.request;
+  absl::Status status = Decode(task.call->request, task.request);
+  if (!status.ok()) return status;
+  const absl::StatusOr<TooLong> policy = ReadLongTextPolicy(request.long_text_policy());
+  if (!policy.ok()) return policy.status();
+  task.options.too_long = *policy;
+  task.options.with_tokens = true;
+  const auto model = task.context.models->Find(request.model().name(), request.model().version());
+  if (!model.ok()) return model.status();
+  task.model = *model;
   const ModelInfo& info = task.model->model.info();
-  v1::AttentionHeader header;
-  header.set_model_name(task.model->name);
-  header.set_model_version(info.version);
-  for (const TokenDetail& token : task.input.item.tokens) *header.add_tokens() = ToProto(token);
-  v1::Classification& result = *header.mutable_classification();
-  if (info.labels_tokens()) {
-    FillTokenClassification(info, task.input.item.tokens, item, EntityAggregation::kSimple, false,
-                            result);
-  } else {
-    FillClassification(info, item, 0, true, result);
+  status = CheckAttentionRequest(request, info);
+  if (status.ok()) status = CheckPositionOverride(request.position_override(), 1, info);
+  if (!status.ok()) return status;
+  if (!request.has_input()) {
+    return MakeError(absl::StatusCode::kInvalidArgument, "EMPTY_INPUTS",
+                     "input is missing; give a text", {}, "input");
   }
-  *result.mutable_usage() = ToUsage(task.input.item);
-  *result.mutable_timing()->mutable_tokenize() = ToProto(task.input.tokenize);
-  *result.mutable_timing()->mutable_queue() = ToProto(item.queue);
-  *result.mutable_timing()->mutable_compute() = ToProto(item.compute);
+  return InField(CheckInput(request.input(), task.context.limits, info), "input");
+}
+
+absl::Status Reserve(AttentionTask& task) {
+  const size_t bytes = task.plan.memory_bytes;
+  ByteBudget& budget = *task.context.attention_memory;
+  if (bytes > budget.limit()) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument, "ATTENTION_TOO_LARGE",
+        absl::StrCat("this attention takes ", bytes, " bytes of memory, the server has ",
+                     budget.limit(), " for all; ask for fewer layers"),
+        {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(budget.limit())}}, "layers");
+  }
+  std::optional<ByteBudget::Reservation> memory = budget.TryReserve(bytes);
+  if (!memory) {
+    return MakeError(absl::StatusCode::kResourceExhausted, "ATTENTION_MEMORY",
+                     absl::StrCat("this attention takes ", bytes,
+                                  " bytes of memory, which other calls hold now; the server has ",
+                                  budget.limit(), " for all"),
+                     {{"byteCount", absl::StrCat(bytes)},
+                      {"limit", absl::StrCat(budget.limit())},
+                      {"retryDelay", kMemoryRetryDelay}});
+  }
+  task.memory = *std::move(memory);
+  return absl::OkStatus();
+}
+
+v1::Classification BuildClassification(const AttentionTask& task, absl::Time start) {
+  const ModelInfo& info = task.model->model.info();
+  v1::Classification classification;
+  if (info.labels_tokens()) {
+    FillTokenClassification(info, task.input.item.tokens, task.result, EntityAggregation::kSimple,
+                            false, classification);
+  } else {
+    FillClassification(info, task.result, 0, true, classification);
+  }
+  *classification.mutable_usage() = ToUsage(task.input.item);
+  v1::Timing& timing = *classification.mutable_timing();
+  *timing.mutable_tokenize() = ToProto(task.input.tokenize);
+  *timing.mutable_queue() = ToProto(task.result.queue);
+  *timing.mutable_compute() = ToProto(task.result.compute);
+  *timing.mutable_serialize() = ToProto(task.context.clock->Now() - start);
+  return classification;
+}
+
+v1::GetAttentionResponse BuildHeader(const AttentionTask& task) {
+  const absl::Time start = task.context.clock->Now();
   const AttentionPlan& plan = task.plan;
+  v1::GetAttentionResponse response;
+  v1::AttentionHeader& header = *response.mutable_header();
+  header.set_model_name(task.model->name);
+  header.set_model_version(task.model->model.info().version);
+  for (const TokenDetail& token : task.input.item.tokens) *header.add_tokens() = ToProto(token);
   header.mutable_layers()->Add(plan.layers.begin(), plan.layers.end());
   header.mutable_heads()->Add(plan.heads.begin(), plan.heads.end());
   header.mutable_query_rows()->Add(plan.rows.begin(), plan.rows.end());
@@ -60,178 +118,98 @@ v1::AttentionHeader MakeHeader(const AttentionTask& task, const ItemResult& item
   header.set_total_bytes(plan.total_bytes);
   header.set_type(plan.type);
   header.mutable_shape()->Add(plan.shape.begin(), plan.shape.end());
-  return header;
+  *header.mutable_classification() = BuildClassification(task, start);
+  return response;
 }
 
-// Sends header and tiles. Two of them are in memory at most: one on its way, one computed. Lives as
-// long as work or a message in flight holds it.
-class AttentionStream : public std::enable_shared_from_this<AttentionStream> {
+// The header, then the tiles.
+class AttentionMessages {
  public:
-  AttentionStream(std::shared_ptr<AttentionTask> task, const JobResult& result)
+  explicit AttentionMessages(TaskPtr task)
       : task_(std::move(task)),
-        metrics_(*task_->context.metrics),
-        tiles_(task_->plan, result.items[0].captures[0]) {
-    v1::GetAttentionResponse header;
-    *header.mutable_header() = MakeHeader(*task_, result.items[0]);
-    ready_ = Encode(header);
-    metrics_.active_streams()->Increment();
-  }
-  ~AttentionStream() { metrics_.active_streams()->Decrement(); }
+        memory_(std::move(task_->memory)),
+        tiles_(task_->plan, std::move(task_->result.captures.front())) {}
 
-  void Start() {
-    task_->context.pool->Submit([self = shared_from_this()] { self->Produce(); });
+  absl::StatusOr<std::optional<grpc::ByteBuffer>> Next() {
+    if (!header_sent_) {
+      header_sent_ = true;
+      return Encode(BuildHeader(*task_));
+    }
+    absl::StatusOr<std::optional<v1::AttentionTile>> tile = tiles_.Next();
+    if (!tile.ok()) return tile.status();
+    if (!tile->has_value()) return std::nullopt;
+    v1::GetAttentionResponse response;
+    *response.mutable_tile() = **std::move(tile);
+    const AttentionMetrics& metrics = task_->context.metrics->attention();
+    metrics.tiles->Increment();
+    metrics.bytes->Increment(static_cast<double>(response.tile().weights().data().size()));
+    return Encode(response);
   }
 
  private:
-  // Computes until a message waits for the reader. One thread at a time.
-  void Produce() {
-    while (true) {
-      {
-        absl::MutexLock lock(&mutex_);
-        if (broken_) break;
-        if (ready_.has_value()) {
-          if (writing_) {
-            waiting_ = true;  // Written goes on
-            return;
-          }
-          Send();
-        }
-      }
-      if (absl::Status alive = CheckAlive(task_->context, *task_->call); !alive.ok()) {
-        return End(std::move(alive));
-      }
-      absl::StatusOr<std::optional<v1::AttentionTile>> tile = tiles_.Next();
-      if (!tile.ok()) return End(tile.status());
-      if (!tile->has_value()) return End(absl::OkStatus());
-      metrics_.attention_tiles()->Increment();
-      v1::GetAttentionResponse response;
-      *response.mutable_tile() = *std::move(*tile);
-      const size_t bytes = response.tile().weights().data().size();
-      grpc::ByteBuffer body = Encode(response);
-      absl::MutexLock lock(&mutex_);
-      ready_ = std::move(body);
-      ready_bytes_ = bytes;
-    }
-    End(MakeError(absl::StatusCode::kCancelled, "CANCELLED", "the client left the stream"));
-  }
-
-  void Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    writing_ = true;
-    metrics_.attention_bytes()->Increment(static_cast<double>(ready_bytes_));
-    grpc::ByteBuffer body = *std::move(ready_);
-    ready_.reset();
-    // The call back may come before this returns.
-    task_->call->write(std::move(body),
-                       [self = shared_from_this()](bool ok) { self->Written(ok); });
-  }
-
-  // On a thread of gRPC.
-  void Written(bool ok) {
-    bool produce = false;
-    std::optional<absl::Status> end;
-    {
-      absl::MutexLock lock(&mutex_);
-      writing_ = false;
-      if (!ok) broken_ = true;
-      end = end_;
-      produce = waiting_;
-      waiting_ = false;
-    }
-    if (end.has_value()) return Finish(*end);
-    if (produce) Start();
-  }
-
-  // Once the last message is written.
-  void End(absl::Status status) {
-    {
-      absl::MutexLock lock(&mutex_);
-      if (writing_) {
-        end_ = std::move(status);
-        return;
-      }
-    }
-    Finish(status);
-  }
-
-  void Finish(const absl::Status& status) {
-    if (absl::IsCancelled(status)) metrics_.cancelled_streams()->Increment();
-    task_->memory = nullptr;
-    task_->call->finish(status, grpc::ByteBuffer());
-  }
-
-  const std::shared_ptr<AttentionTask> task_;
-  Metrics& metrics_;
+  const TaskPtr task_;
+  // Given back once the tiles are gone, whoever still holds the task.
+  const ByteBudget::Reservation memory_;
   AttentionTiles tiles_;
-  absl::Mutex mutex_;
-  std::optional<grpc::ByteBuffer> ready_ ABSL_GUARDED_BY(mutex_);
-  size_t ready_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  // Nobody computes until the message in flight is written.
-  bool waiting_ ABSL_GUARDED_BY(mutex_) = false;
-  bool broken_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  bool header_sent_ = false;
 };
 
-// Decodes and checks; no work on the text yet.
-absl::Status Prepare(AttentionTask& task) {
-  absl::Status status = Decode(task.call->request, task.request);
-  if (!status.ok()) return status;
-  const absl::StatusOr<TooLong> policy = ReadLongTextPolicy(task.request.long_text_policy());
-  if (!policy.ok()) return policy.status();
-  task.options.too_long = *policy;
-  task.options.with_tokens = true;
-  const v1::ModelSelector& selector = task.request.model();
-  const auto model = task.context.models->Find(selector.name(), selector.version());
-  if (!model.ok()) return model.status();
-  task.model = *model;
-  const ModelInfo& info = task.model->model.info();
-  status = CheckAttentionRequest(task.request, info);
-  if (!status.ok()) return status;
-  return InField(CheckInput(task.request.input(), task.context.limits, info), "input");
+void CountEnd(const AttentionMetrics& metrics, const absl::Status& status) {
+  metrics.streams->Decrement();
+  if (absl::IsCancelled(status) || absl::IsDeadlineExceeded(status)) {
+    metrics.cancelled->Increment();
+  } else if (absl::IsAborted(status)) {
+    metrics.stalled->Increment();
+  }
 }
 
-absl::Status NoMemory(const AttentionTask& task) {
-  const ByteBudget& budget = *task.context.attention_memory;
-  return MakeError(
-      absl::StatusCode::kResourceExhausted, "ATTENTION_MEMORY",
-      absl::StrCat("streams of attention hold ", budget.taken(), " bytes; ", task.plan.memory_bytes,
-                   " more would pass the limit of ", budget.limit()),
-      {{"byteCount", absl::StrCat(task.plan.memory_bytes)},
-       {"limit", absl::StrCat(budget.limit())},
-       {"retryDelay", absl::FormatDuration(kRetryDelay)}});
+void Stream(const TaskPtr& task) {
+  const AttentionMetrics& metrics = task->context.metrics->attention();
+  metrics.streams->Increment();
+  MessageStreamOptions options;
+  options.stall_timeout = task->context.limits.attention_stall_timeout;
+  options.produce = [messages = std::make_shared<AttentionMessages>(task)] {
+    return messages->Next();
+  };
+  options.ended = [&metrics](const absl::Status& status) { CountEnd(metrics, status); };
+  SendStream(task->context, task->call, std::move(options));
 }
 
-void Submit(const std::shared_ptr<AttentionTask>& task) {
-  absl::StatusOr<EncodedInput> input = EncodeInput(task->context, *task->model->model.tokenizer,
-                                                   task->request.input(), task->options);
+void Submit(const TaskPtr& task) {
+  const ModelInfo& info = task->model->model.info();
+  const v1::GetAttentionRequest& request = task->request;
+  absl::StatusOr<EncodedInput> input = EncodeInput(
+      task->context, *task->call, *task->model->model.tokenizer, request.input(), task->options);
   if (!input.ok()) return task->call->Fail(InField(input.status(), "input"));
   task->input = *std::move(input);
-  const ModelInfo& info = task->model->model.info();
-  TokenIds& text = task->input.item.input;
-  absl::StatusOr<AttentionPlan> plan = PlanAttention(
-      task->request, info, static_cast<int64_t>(text.size()), task->context.attention.max_bytes);
+  absl::Status status =
+      ApplyPositionOverride(request.position_override(), info, task->input.item.input);
+  if (!status.ok()) return task->call->Fail(status);
+  absl::StatusOr<AttentionPlan> plan = PlanAttention(request, info, task->input.item.input.size(),
+                                                     task->context.limits.max_attention_bytes);
   if (!plan.ok()) return task->call->Fail(plan.status());
   task->plan = *std::move(plan);
-  const absl::Status placed = ApplyPositionOverride(task->request.position_override(), info, text);
-  if (!placed.ok()) return task->call->Fail(placed);
-  task->memory = task->context.attention_memory->Take(task->plan.memory_bytes);
-  if (task->memory == nullptr) return task->call->Fail(NoMemory(*task));
+  status = Reserve(*task);
+  if (!status.ok()) return task->call->Fail(status);
   Job job;
   job.deadline = task->call->deadline;
   job.cancel = task->call->cancel;
-  job.texts.push_back(text);
-  job.wants.emplace_back().captures.push_back(task->plan.capture);
-  job.done = [task](const JobResult& result) {
+  job.texts.push_back(task->input.item.input);
+  job.wants.resize(1);
+  job.wants.front().captures.push_back(task->plan.capture);
+  job.done = [task](JobResult result) {
     if (!result.status.ok()) {
-      task->memory = nullptr;
+      task->memory = {};
       return task->call->Fail(result.failed_item ? InField(result.status, "input") : result.status);
     }
-    std::make_shared<AttentionStream>(task, result)->Start();
+    task->result = std::move(result.items.front());
+    Stream(task);
   };
-  const absl::Status status = task->model->scheduler->Submit(std::move(job));
-  if (status.ok()) return;
-  task->memory = nullptr;
-  task->call->Fail(status);
+  status = task->model->scheduler->Submit(std::move(job));
+  if (!status.ok()) {
+    task->memory = {};
+    task->call->Fail(status);
+  }
 }
 
 void GetAttention(const ServiceContext& context, std::shared_ptr<Call> call) {
@@ -240,14 +218,13 @@ void GetAttention(const ServiceContext& context, std::shared_ptr<Call> call) {
   task->call = std::move(call);
   const absl::Status status = Prepare(*task);
   if (!status.ok()) return task->call->Fail(status);
-  const v1::TextInput& input = task->request.input();
-  RunByLength(context, input.text().size() + input.text_pair().size(), task->call,
-              [task] { Submit(task); });
+  RunByLength(context, TextBytes(task->request.input()), task->call, [task] { Submit(task); });
 }
 
 }  // namespace
 
 void AddAttentionHandlers(const ServiceContext& context, HandlerMap& handlers) {
+  if (context.timers == nullptr || context.attention_memory == nullptr) return;
   handlers["/heed.v1.AttentionService/GetAttention"] = [context](std::shared_ptr<Call> call) {
     GetAttention(context, std::move(call));
   };

@@ -1,6 +1,7 @@
 // ClassificationService: a request goes through Classify (decode, check), Submit (tokenize, queue)
 // and Answer (encode).
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "heed/v1/classification.pb.h"
 #include "model/api/error.h"
+#include "server/attention_plan.h"
 #include "server/convert.h"
 #include "server/position_override.h"
 #include "server/service_decode.h"
@@ -32,6 +34,7 @@ struct ClassifyTask {
   const ServedModel* model = nullptr;
   EncodeOptions options;
   EntityAggregation aggregation = EntityAggregation::kSimple;
+  std::optional<Importance> importance;
   std::vector<EncodedInput> inputs;
   JobResult result;
 };
@@ -43,18 +46,17 @@ absl::Status UnknownEnumValue(const std::string& field, int number) {
                    absl::StrCat(field, " has no value ", value), {{"value", value}}, field);
 }
 
-absl::Status CheckFeatures(const v1::ClassifyRequest& request) {
-  if (request.position_override().has_positions() && request.inputs_size() > 1) {
-    return MakeError(absl::StatusCode::kInvalidArgument, "SINGLE_INPUT_NEEDED",
-                     absl::StrCat("positions are those of one text, and there are ",
-                                  request.inputs_size(), " inputs"),
-                     {{"count", absl::StrCat(request.inputs_size())}},
-                     "position_override.positions");
+absl::StatusOr<std::optional<Importance>> ReadImportance(v1::Importance importance) {
+  switch (importance) {
+    case v1::IMPORTANCE_UNSPECIFIED:
+      return std::nullopt;
+    case v1::IMPORTANCE_ROLLOUT_CLS:
+      return Importance::kRolloutCls;
+    case v1::IMPORTANCE_MEAN_LAST_LAYER_CLS:
+      return Importance::kMeanLastLayerCls;
+    default:
+      return UnknownEnumValue("importance", importance);
   }
-  if (!v1::Importance_IsValid(request.importance())) {
-    return UnknownEnumValue("importance", request.importance());
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<EntityAggregation> ReadEntityAggregation(v1::EntityAggregation aggregation) {
@@ -73,12 +75,6 @@ absl::StatusOr<EntityAggregation> ReadEntityAggregation(v1::EntityAggregation ag
 
 // What makes no sense for the kind of model that was asked.
 absl::Status CheckTask(const v1::ClassifyRequest& request, const ModelInfo& info) {
-  if (request.importance() != v1::IMPORTANCE_UNSPECIFIED && !info.has_attention) {
-    return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
-                     absl::StrCat("a model of architecture ", info.architecture,
-                                  " has no attention to make importance of"),
-                     {{"architecture", info.architecture}}, "importance");
-  }
   const auto refuse = [&](absl::string_view reason, absl::string_view message,
                           const std::string& field, const std::string& value) {
     return MakeError(absl::StatusCode::kInvalidArgument, reason, message,
@@ -115,12 +111,24 @@ absl::Status CheckResultSize(const ClassifyTask& task) {
       "inputs");
 }
 
+absl::Status OverridePositions(ClassifyTask& task) {
+  const ModelInfo& info = task.model->model.info();
+  for (EncodedInput& input : task.inputs) {
+    const absl::Status status =
+        ApplyPositionOverride(task.request.position_override(), info, input.item.input);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 // Decodes and checks; no work on the texts yet.
 absl::Status Prepare(ClassifyTask& task) {
   absl::Status status = Decode(task.call->request, task.request);
   if (!status.ok()) return status;
-  status = CheckFeatures(task.request);
-  if (!status.ok()) return status;
+  const absl::StatusOr<std::optional<Importance>> importance =
+      ReadImportance(task.request.importance());
+  if (!importance.ok()) return importance.status();
+  task.importance = *importance;
   const absl::StatusOr<TooLong> policy = ReadLongTextPolicy(task.request.long_text_policy());
   if (!policy.ok()) return policy.status();
   task.options.too_long = *policy;
@@ -133,11 +141,15 @@ absl::Status Prepare(ClassifyTask& task) {
   if (!model.ok()) return model.status();
   task.model = *model;
   const ModelInfo& info = task.model->model.info();
-  task.options.with_tokens =
-      info.labels_tokens() || task.request.importance() != v1::IMPORTANCE_UNSPECIFIED;
+  task.options.with_tokens = info.labels_tokens() || task.importance.has_value();
   status = CheckTask(task.request, info);
   if (!status.ok()) return status;
-  return CheckInputs(task.request.inputs(), task.context.limits, info);
+  if (task.importance) status = RequireAttention(info, "importance");
+  if (!status.ok()) return status;
+  status = CheckInputs(task.request.inputs(), task.context.limits, info);
+  if (!status.ok()) return status;
+  return CheckPositionOverride(task.request.position_override(),
+                               static_cast<size_t>(task.request.inputs_size()), info);
 }
 
 v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
@@ -156,12 +168,7 @@ v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
     } else {
       FillClassification(info, item, task.request.top_k(), logits, result);
     }
-    if (!item.importance.empty()) {
-      for (const TokenDetail& token : task.inputs[i].item.tokens) {
-        *result.add_tokens() = ToProto(token);
-      }
-      result.mutable_token_importance()->Add(item.importance.begin(), item.importance.end());
-    }
+    if (task.importance) FillImportance(task.inputs[i].item.tokens, item, result);
     *result.mutable_usage() = ToUsage(task.inputs[i].item);
     v1::Timing& timing = *result.mutable_timing();
     *timing.mutable_tokenize() = ToProto(task.inputs[i].tokenize);
@@ -199,22 +206,17 @@ void Submit(const TaskPtr& task) {
   if (!inputs.ok()) return task->call->Fail(inputs.status());
   task->inputs = *std::move(inputs);
   if (const absl::Status size = CheckResultSize(*task); !size.ok()) return task->call->Fail(size);
+  const absl::Status positions = OverridePositions(*task);
+  if (!positions.ok()) return task->call->Fail(positions);
   Job job;
   job.deadline = task->call->deadline;
   job.cancel = task->call->cancel;
   // The scheduler needs the ids, the reply needs their count: both keep a copy, as small as
   // the tokens of one request.
-  for (size_t i = 0; i < task->inputs.size(); ++i) {
-    job.texts.push_back(task->inputs[i].item.input);
-    const absl::Status placed = ApplyPositionOverride(task->request.position_override(),
-                                                      task->model->model.info(), job.texts.back());
-    if (!placed.ok()) return task->call->Fail(placed);
-  }
-  if (task->request.importance() != v1::IMPORTANCE_UNSPECIFIED) {
+  for (const EncodedInput& input : task->inputs) job.texts.push_back(input.item.input);
+  if (task->importance) {
     TextWants wants;
-    wants.importance = task->request.importance() == v1::IMPORTANCE_ROLLOUT_CLS
-                           ? Importance::kRolloutCls
-                           : Importance::kMeanLastLayerCls;
+    wants.importance = task->importance;
     job.wants.assign(job.texts.size(), wants);
   }
   job.done = [task](JobResult result) {

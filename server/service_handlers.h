@@ -5,14 +5,15 @@
 
 namespace heed {
 
+// heed.v1.AttentionService: GetAttention. Adds nothing where `context` has no timers or memory for
+// attention.
+void AddAttentionHandlers(const ServiceContext& context, HandlerMap& handlers);
+
 // heed.v1.ClassificationService: Classify.
 void AddClassificationHandlers(const ServiceContext& context, HandlerMap& handlers);
 
 // heed.v1.ModelService: ListModels, GetModel, Tokenize.
 void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers);
-
-// heed.v1.AttentionService: GetAttention.
-void AddAttentionHandlers(const ServiceContext& context, HandlerMap& handlers);
 
 // heed.v1.ProbeService: ProbePermutation, ProbeMasking, GetPositionSimilarity; GetLayerProfile.
 void AddProbeHandlers(const ServiceContext& context, HandlerMap& handlers);

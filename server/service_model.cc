@@ -94,9 +94,9 @@ void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers) {
 
 HandlerMap MakeHandlers(const ServiceContext& context) {
   HandlerMap handlers;
+  AddAttentionHandlers(context, handlers);
   AddClassificationHandlers(context, handlers);
   AddModelHandlers(context, handlers);
-  AddAttentionHandlers(context, handlers);
   AddProbeHandlers(context, handlers);
   AddLayerProfileHandlers(context, handlers);
   for (auto& [method, handler] : handlers) {

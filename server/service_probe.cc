@@ -50,12 +50,11 @@ void WithTokens(const std::shared_ptr<Task>& task, void (*start)(const std::shar
     status = InField(CheckInput(input, task->context.limits, task->info()), "input");
   }
   if (!status.ok()) return task->call->Fail(status);
-  RunByLength(
-      task->context, input.text().size() + input.text_pair().size(), task->call, [task, start] {
-        const absl::Status encoded = InField(task->Tokenize(task->request.input()), "input");
-        if (!encoded.ok()) return task->call->Fail(encoded);
-        start(task);
-      });
+  RunByLength(task->context, TextBytes(input), task->call, [task, start] {
+    const absl::Status encoded = InField(task->Tokenize(task->request.input()), "input");
+    if (!encoded.ok()) return task->call->Fail(encoded);
+    start(task);
+  });
 }
 
 // Permutation.
@@ -234,7 +233,8 @@ void AnswerSimilarity(SimilarityTask& task, int64_t layer) {
   if (!size.ok()) return task.call->Fail(size);
   const std::vector<float> values(similarity->values.begin(), similarity->values.end());
   v1::Tensor& tensor = *task.response.mutable_similarity();
-  EncodeTensor(v1::TENSOR_TYPE_FLOAT32, values, values.size(), tensor);
+  tensor.set_type(v1::TENSOR_TYPE_FLOAT32);
+  AppendRow(values, tensor);
   if (similarity->matrix_count > 1) tensor.add_shape(similarity->matrix_count);
   tensor.add_shape(similarity->position_count);
   tensor.add_shape(similarity->position_count);

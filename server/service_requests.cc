@@ -15,7 +15,7 @@ constexpr size_t kInlineBytes = 2048;
 
 size_t TotalBytes(const TextInputs& inputs) {
   size_t bytes = 0;
-  for (const v1::TextInput& input : inputs) bytes += input.text().size() + input.text_pair().size();
+  for (const v1::TextInput& input : inputs) bytes += TextBytes(input);
   return bytes;
 }
 
@@ -31,19 +31,13 @@ absl::Status CheckLength(const std::string& text, const std::string& field, size
                  {{"byteCount", absl::StrCat(text.size())}, {"limit", absl::StrCat(limit)}});
 }
 
+bool IsGone(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
+}
+
 std::string Indexed(int index) { return absl::StrCat("inputs[", index, "]"); }
 
 }  // namespace
-
-absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
-                        const ModelInfo& info) {
-  if (input.has_text_pair() && !info.accepts_pairs) {
-    return Invalid("PAIR_NOT_SUPPORTED", "this model does not take pairs of texts", "text_pair");
-  }
-  const absl::Status status = CheckLength(input.text(), "text", limits.max_text_bytes);
-  if (!status.ok()) return status;
-  return CheckLength(input.text_pair(), "text_pair", limits.max_text_bytes);
-}
 
 absl::Status CheckAlive(const ServiceContext& context, const Call& call) {
   if (call.deadline <= context.clock->Now()) {
@@ -56,14 +50,18 @@ absl::Status CheckAlive(const ServiceContext& context, const Call& call) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Tokenizer& tokenizer,
-                                         const v1::TextInput& input, const EncodeOptions& options) {
-  std::optional<absl::string_view> pair;
-  if (input.has_text_pair()) pair = input.text_pair();
-  const absl::Time start = context.clock->Now();
-  absl::StatusOr<TokenizedItem> item = tokenizer.Encode(input.text(), pair, options);
-  if (!item.ok()) return item.status();
-  return EncodedInput{*std::move(item), context.clock->Now() - start};
+size_t TextBytes(const v1::TextInput& input) {
+  return input.text().size() + input.text_pair().size();
+}
+
+absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
+                        const ModelInfo& info) {
+  if (input.has_text_pair() && !info.accepts_pairs) {
+    return Invalid("PAIR_NOT_SUPPORTED", "this model does not take pairs of texts", "text_pair");
+  }
+  const absl::Status status = CheckLength(input.text(), "text", limits.max_text_bytes);
+  if (!status.ok()) return status;
+  return CheckLength(input.text_pair(), "text_pair", limits.max_text_bytes);
 }
 
 absl::Status FeatureNotAvailable(const std::string& field, const std::string& value) {
@@ -106,6 +104,19 @@ absl::Status CheckInputs(const TextInputs& inputs, const RequestLimits& limits,
   return errors.empty() ? absl::OkStatus() : CombineErrors(errors);
 }
 
+absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Call& call,
+                                         const Tokenizer& tokenizer, const v1::TextInput& input,
+                                         const EncodeOptions& options) {
+  const absl::Status alive = CheckAlive(context, call);
+  if (!alive.ok()) return alive;
+  std::optional<absl::string_view> pair;
+  if (input.has_text_pair()) pair = input.text_pair();
+  const absl::Time start = context.clock->Now();
+  absl::StatusOr<TokenizedItem> item = tokenizer.Encode(input.text(), pair, options);
+  if (!item.ok()) return item.status();
+  return EncodedInput{*std::move(item), context.clock->Now() - start};
+}
+
 absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& context,
                                                        const Call& call, const Tokenizer& tokenizer,
                                                        const TextInputs& inputs,
@@ -114,11 +125,11 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
   encoded.reserve(static_cast<size_t>(inputs.size()));
   std::vector<absl::Status> errors;
   for (int i = 0; i < inputs.size() && errors.size() < kMaxViolations; ++i) {
-    const absl::Status alive = CheckAlive(context, call);
-    if (!alive.ok()) return alive;
-    absl::StatusOr<EncodedInput> input = EncodeInput(context, tokenizer, inputs[i], options);
+    absl::StatusOr<EncodedInput> input = EncodeInput(context, call, tokenizer, inputs[i], options);
     if (input.ok()) {
       encoded.push_back(*std::move(input));
+    } else if (IsGone(input.status())) {
+      return input.status();
     } else {
       errors.push_back(InField(input.status(), Indexed(i)));
     }

@@ -22,6 +22,9 @@ struct EncodedInput {
   absl::Duration tokenize;
 };
 
+// Of both texts.
+size_t TextBytes(const v1::TextInput& input);
+
 // UNIMPLEMENTED with reason FEATURE_NOT_AVAILABLE for a request field of later versions.
 absl::Status FeatureNotAvailable(const std::string& field, const std::string& value);
 
@@ -34,16 +37,18 @@ absl::StatusOr<TooLong> ReadLongTextPolicy(v1::LongTextPolicy policy);
 absl::Status CheckInputs(const TextInputs& inputs, const RequestLimits& limits,
                          const ModelInfo& info);
 
-// The same for one text, its field "text" or "text_pair".
+// The same for one input; fields are below it ("text", "text_pair").
 absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
                         const ModelInfo& info);
 
-// DEADLINE_EXCEEDED or CANCELLED when nobody waits for an answer any more.
+// CANCELLED or DEADLINE_EXCEEDED for a call that nobody waits for any more.
 absl::Status CheckAlive(const ServiceContext& context, const Call& call);
 
-// Tokenizes one input; errors as Tokenizer::Encode.
-absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Tokenizer& tokenizer,
-                                         const v1::TextInput& input, const EncodeOptions& options);
+// Tokenizes one input. Errors: the tokenizer's, and CANCELLED or DEADLINE_EXCEEDED, before any
+// work, for a call that nobody waits for.
+absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Call& call,
+                                         const Tokenizer& tokenizer, const v1::TextInput& input,
+                                         const EncodeOptions& options);
 
 // Tokenizes every input, or fails naming every one at fault (as many as CombineErrors takes).
 // Stops early when the call is cancelled or its deadline has passed.

@@ -1,17 +1,12 @@
 #include "server/service_transport.h"
 
 #include <chrono>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "grpcpp/alarm.h"
+#include "grpc/grpc.h"
 #include "grpcpp/impl/codegen/server_callback_handlers.h"
 #include "heed/v1/attention.pb.h"
 #include "heed/v1/classification.pb.h"
@@ -55,81 +50,46 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   ByteBuffer* const response_;
 };
 
-// Lives from the call's arrival until gRPC is done with it.
+// The same for a stream of replies.
 class StreamReactor : public grpc::ServerWriteReactor<ByteBuffer> {
  public:
-  StreamReactor(std::shared_ptr<CancelToken> cancel, grpc_call* call, const ServiceContext& context)
-      : cancel_(std::move(cancel)), call_(call), timeout_(context.attention.stall_timeout) {
-    state_->stalled = context.metrics->stalled_streams();
-  }
+  explicit StreamReactor(std::shared_ptr<CancelToken> cancel) : cancel_(std::move(cancel)) {}
 
-  void Write(ByteBuffer body, std::function<void(bool)> done) {
-    body_.Swap(&body);
-    done_ = std::move(done);
-    uint64_t write = 0;
-    {
-      absl::MutexLock lock(&state_->mutex);
-      state_->call = call_;
-      write = ++state_->write;
-    }
-    alarm_.emplace();
-    alarm_->Set(std::chrono::system_clock::now() + absl::ToChronoNanoseconds(timeout_),
-                [state = state_, write](bool fired) {
-                  if (fired) Stall(*state, write);
-                });
-    StartWrite(&body_);
-  }
-
-  void OnWriteDone(bool ok) override {
-    {
-      absl::MutexLock lock(&state_->mutex);
-      state_->call = nullptr;
-    }
-    alarm_->Cancel();
-    const std::function<void(bool)> done = std::move(done_);
-    done(ok);
+  void Send(ByteBuffer message, std::function<void(bool)> written) {
+    message_ = std::move(message);
+    written_ = std::move(written);
+    StartWrite(&message_);
   }
 
   // After this the reactor may be gone.
-  void End(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+  void Answer(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
 
+  void OnWriteDone(bool ok) override {
+    message_.Clear();
+    // Moved, since it may start the next write.
+    const std::function<void(bool)> written = std::move(written_);
+    written(ok);
+  }
   void OnCancel() override { cancel_->Cancel(); }
   void OnDone() override { delete this; }
 
  private:
-  // What the alarm may still look at when the call is over.
-  struct State {
-    absl::Mutex mutex;
-    grpc_call* call ABSL_GUARDED_BY(mutex) = nullptr;  // null: nothing waits to be sent
-    uint64_t write ABSL_GUARDED_BY(mutex) = 0;
-    prometheus::Counter* stalled = nullptr;
-  };
-
-  // A status sent the ordinary way would queue behind the message that nobody reads.
-  static void Stall(State& state, uint64_t write) {
-    grpc_call* call = nullptr;
-    {
-      absl::MutexLock lock(&state.mutex);
-      if (state.call == nullptr || state.write != write) return;
-      call = state.call;
-      grpc_call_ref(call);
-    }
-    state.stalled->Increment();
-    grpc_call_cancel_with_status(call, GRPC_STATUS_ABORTED,
-                                 "READER_STALLED: the client did not read for as long as "
-                                 "--attention-stall-timeout allows",
-                                 nullptr);
-    grpc_call_unref(call);
-  }
-
   const std::shared_ptr<CancelToken> cancel_;
-  grpc_call* const call_;
-  const absl::Duration timeout_;
-  const std::shared_ptr<State> state_ = std::make_shared<State>();
-  std::optional<grpc::Alarm> alarm_;
-  ByteBuffer body_;
-  std::function<void(bool)> done_;
+  ByteBuffer message_;
+  std::function<void(bool)> written_;
 };
+
+// A status waits in line behind a message that flow control holds back. Cancelling with a status
+// passes the line: its frame carries no data. There is no room for details in it.
+std::function<void(const absl::Status&)> Aborter(CallbackServerContext& server_context) {
+  grpc_call* const call = server_context.c_call();
+  grpc_call_ref(call);  // the one who aborts may come after the end
+  return [shared = std::shared_ptr<grpc_call>(call, grpc_call_unref)](const absl::Status& status) {
+    const std::string message(status.message());
+    grpc_call_cancel_with_status(shared.get(), static_cast<grpc_status_code>(status.code()),
+                                 message.c_str(), nullptr);
+  };
+}
 
 // Ends a call of any shape at once, without reading what the client sends.
 template <typename Reactor>
@@ -181,10 +141,11 @@ CallbackService::CallbackService(const ServiceDescriptor& descriptor, const Serv
     const std::string& path = paths_.emplace_back(MethodPath(method));
     AddMethod(new grpc::internal::RpcServiceMethod(path.c_str(), TypeOf(method), nullptr));
     const auto found = handlers.find(path);
-    if (found != handlers.end() && TypeOf(method) == RpcMethod::NORMAL_RPC) {
+    const bool handled = found != handlers.end();
+    if (handled && TypeOf(method) == RpcMethod::NORMAL_RPC) {
       AddUnary(i, context, found->second);
-    } else if (found != handlers.end() && TypeOf(method) == RpcMethod::SERVER_STREAMING) {
-      AddStream(i, context, found->second);
+    } else if (handled && TypeOf(method) == RpcMethod::SERVER_STREAMING) {
+      AddServerStreaming(i, context, found->second);
     } else {
       AddRefusal(i, method, context);
     }
@@ -210,22 +171,24 @@ void CallbackService::AddUnary(int index, const ServiceContext& context, Handler
           }));
 }
 
-void CallbackService::AddStream(int index, const ServiceContext& context, Handler handler) {
+void CallbackService::AddServerStreaming(int index, const ServiceContext& context,
+                                         Handler handler) {
+  const Clock* const clock = context.clock;
   MarkMethodRawCallback(
       index, new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
-                 [context, handler = std::move(handler)](CallbackServerContext* server_context,
-                                                         const ByteBuffer* request) {
+                 [clock, handler = std::move(handler)](CallbackServerContext* server_context,
+                                                       const ByteBuffer* request) {
                    auto call = std::make_shared<Call>();
-                   auto* const reactor =
-                       new StreamReactor(call->cancel, server_context->c_call(), context);
-                   call->deadline = DeadlineOf(server_context->deadline(), *context.clock);
+                   auto* const reactor = new StreamReactor(call->cancel);
+                   call->deadline = DeadlineOf(server_context->deadline(), *clock);
                    call->request = *request;
-                   call->write = [reactor](ByteBuffer body, std::function<void(bool)> done) {
-                     reactor->Write(std::move(body), std::move(done));
-                   };
                    call->finish = [reactor](const absl::Status& status, ByteBuffer) {
-                     reactor->End(status);
+                     reactor->Answer(status);
                    };
+                   call->write = [reactor](ByteBuffer message, std::function<void(bool)> written) {
+                     reactor->Send(std::move(message), std::move(written));
+                   };
+                   call->abort = Aborter(*server_context);
                    handler(std::move(call));
                    return reactor;
                  }));

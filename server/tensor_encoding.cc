@@ -5,76 +5,110 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace heed {
 namespace {
 
+static_assert(std::endian::native == std::endian::little, "heed.v1.Tensor is little-endian");
+
+// Exact and rounded to nearest by IEEE 754, in hardware where the compiler may use it.
+__extension__ typedef _Float16 Half;
+
 constexpr double kLevels = 255;
+// What the largest weight may lie above its 255 levels by rounding alone.
+constexpr double kRestOfNothing = 1e-6;
+// What a row's sum may move by, with room for the client's float arithmetic.
+constexpr double kSumTolerance = 0.9e-3;
 
-static_assert(std::endian::native == std::endian::little, "tensors are little-endian");
-
-// Quantizes a row in units of `scale` so that it keeps its sum: every value is rounded down, and
-// those that lost most go up by one until the row's sum is right (the largest-remainder method of
-// apportionment, Hamilton 1792). Plain rounding would be off by up to half a unit a key, and by
-// 1e-3 in all on any row longer than a few hundred keys.
-float QuantizeRow(absl::Span<const float> row, uint8_t* out) {
-  const float largest = *std::max_element(row.begin(), row.end());
-  if (!(largest > 0)) {
-    std::fill_n(out, row.size(), uint8_t{0});
-    return 0;
+void AppendHalfRow(absl::Span<const float> row, std::string& data) {
+  const size_t start = data.size();
+  data.resize(start + row.size() * sizeof(Half));
+  char* out = data.data() + start;
+  for (const float value : row) {
+    const Half half = static_cast<Half>(value);
+    std::memcpy(out, &half, sizeof(half));
+    out += sizeof(half);
   }
-  double sum = 0;
-  for (const float value : row) sum += value;
-  // A whole number of units: a little larger than largest / 255, so that none exceeds 255.
-  const double total = std::floor(sum / largest * kLevels);
-  const double scale = sum / total;
-  std::vector<std::pair<double, size_t>> lost;
-  lost.reserve(row.size());
-  double given = 0;
+}
+
+// Levels by rounding to nearest; a row of n weights may then be off by n/2 levels in sum.
+struct Quantized {
+  std::vector<uint8_t> levels;
+  double total = 0;  // of levels
+};
+
+Quantized RoundToNearest(absl::Span<const float> row, double scale) {
+  Quantized result;
+  result.levels.reserve(row.size());
+  for (const float value : row) {
+    const double level = std::min(kLevels, std::round(value / scale));
+    result.levels.push_back(static_cast<uint8_t>(level));
+    result.total += level;
+  }
+  return result;
+}
+
+// Moves levels by one, those first that are rounded the other way with the least error, until the
+// levels sum up to within half of `target`. An error stays below one level.
+void MatchSum(absl::Span<const float> row, double scale, double target, Quantized& quantized) {
+  const auto moves = static_cast<int64_t>(std::round(target - quantized.total));
+  if (moves == 0) return;
+  const double step = moves > 0 ? 1 : -1;
+  // How far each value lies on the side it would move to; only those are candidates, so that a move
+  // never takes a value further than one level from where it is.
+  std::vector<std::pair<double, size_t>> candidates;
   for (size_t i = 0; i < row.size(); ++i) {
-    const double units = row[i] / scale;
-    const double floor = std::clamp(std::floor(units), 0.0, kLevels);
-    out[i] = static_cast<uint8_t>(floor);
-    given += floor;
-    if (floor < kLevels) lost.emplace_back(units - floor, i);
+    const double rest = step * (row[i] / scale - quantized.levels[i]);
+    if (rest > kRestOfNothing) candidates.emplace_back(-rest, i);
   }
-  const auto missing = static_cast<size_t>(
-      std::clamp(std::round(total - given), 0.0, static_cast<double>(lost.size())));
-  std::nth_element(lost.begin(), lost.begin() + static_cast<std::ptrdiff_t>(missing), lost.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.first != b.first ? a.first > b.first : a.second < b.second;
-                   });
-  for (size_t i = 0; i < missing; ++i) ++out[lost[i].second];
-  return static_cast<float>(scale);
+  const size_t count = std::min<size_t>(static_cast<size_t>(std::abs(moves)), candidates.size());
+  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(count),
+                    candidates.end());
+  for (size_t c = 0; c < count; ++c) {
+    uint8_t& level = quantized.levels[candidates[c].second];
+    level = static_cast<uint8_t>(level + static_cast<int>(step));
+    quantized.total += step;
+  }
+}
+
+void AppendUint8Row(absl::Span<const float> row, v1::Tensor& tensor) {
+  const float largest = row.empty() ? 0 : *std::max_element(row.begin(), row.end());
+  double scale = largest / kLevels;
+  std::string& data = *tensor.mutable_data();
+  // A row without weight, or with less than a float can divide by 255.
+  if (static_cast<float>(scale) < std::numeric_limits<float>::min()) {
+    tensor.add_scales(0);
+    data.append(row.size(), '\0');
+    return;
+  }
+  const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+  Quantized quantized = RoundToNearest(row, scale);
+  MatchSum(row, scale, sum / scale, quantized);
+  // Half a level may still be more than the sum may move: where one weight has most of its row.
+  const double error = scale * quantized.total - sum;
+  if (row.size() > 1 && std::abs(error) > kSumTolerance) {
+    scale = (sum + std::copysign(kSumTolerance, error)) / quantized.total;
+  }
+  tensor.add_scales(static_cast<float>(scale));
+  data.append(quantized.levels.begin(), quantized.levels.end());
 }
 
 }  // namespace
 
-size_t TensorValueBytes(v1::TensorType type) {
-  return type == v1::TENSOR_TYPE_UINT8 ? 1 : type == v1::TENSOR_TYPE_FLOAT16 ? 2 : 4;
+size_t ElementBytes(v1::TensorType type) {
+  if (type == v1::TENSOR_TYPE_UINT8) return sizeof(uint8_t);
+  return type == v1::TENSOR_TYPE_FLOAT16 ? sizeof(Half) : sizeof(float);
 }
 
-void EncodeTensor(v1::TensorType type, absl::Span<const float> values, size_t columns,
-                  v1::Tensor& tensor) {
-  tensor.set_type(type);
+void AppendRow(absl::Span<const float> row, v1::Tensor& tensor) {
+  if (tensor.type() == v1::TENSOR_TYPE_UINT8) return AppendUint8Row(row, tensor);
   std::string& data = *tensor.mutable_data();
-  data.resize(values.size() * TensorValueBytes(type));
-  if (type == v1::TENSOR_TYPE_UINT8) {
-    for (size_t row = 0; row < values.size(); row += columns) {
-      tensor.add_scales(
-          QuantizeRow(values.subspan(row, columns), reinterpret_cast<uint8_t*>(data.data()) + row));
-    }
-  } else if (type == v1::TENSOR_TYPE_FLOAT16) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      const auto half = static_cast<_Float16>(values[i]);
-      std::memcpy(data.data() + i * sizeof(half), &half, sizeof(half));
-    }
-  } else if (!values.empty()) {
-    std::memcpy(data.data(), values.data(), data.size());
-  }
+  if (tensor.type() == v1::TENSOR_TYPE_FLOAT16) return AppendHalfRow(row, data);
+  data.append(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
 }
 
 }  // namespace heed
