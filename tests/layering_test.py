@@ -14,11 +14,11 @@ TORCH = r'(ATen|c10|caffe2)/'
 API = r'model/api/'
 
 # The first rule whose path pattern matches a file counts.
-CORE_FILES = (r'batch_policy|byte_budget|cancel_token|clock|cpu_count|entities|lifecycle|logging|metrics|option_table|'
-              r'options|scheduler|served_model|thread_pool|timer_queue')
+CORE_FILES = (r'batch_policy|byte_budget|cancel_token|clock|cpu_count|entities|layer_profile|lifecycle|logging|metrics|option_table|'
+              r'options|probe_texts|scheduler|served_model|thread_pool|timer_queue')
 CORE = rf'server/({CORE_FILES})\.h$'
 SERVICE_FILES = (r'service_\w+|convert\w*|metrics_endpoint|attention_\w+|position_override|'
-                 r'tensor_encoding')
+                 r'probe_task|probe_waves|tensor_encoding')
 SERVICE = rf'server/({SERVICE_FILES})\.h$'
 RULES = [
     (r'model/api/', [OWN_STD, ABSL, API]),

@@ -86,7 +86,8 @@ TEST_F(ServiceAttentionStreamTest, ClientThatDiesWhileATileIsMade) {
   EXPECT_EQ(ReadAll(*reader).status.error_code(), grpc::StatusCode::CANCELLED);
   long_->reads().Open();
   AwaitMetric("heed_attention_cancelled_total 1");
-  EXPECT_EQ(long_->reads().count(), 1u);
+  // The client knows of its own cancellation before the server does.
+  EXPECT_LT(long_->reads().count(), kLeastTiles);
 }
 
 TEST_F(ServiceAttentionStreamTest, DeadlineEndsAStream) {
