@@ -12,10 +12,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 RUNTIME_PACKAGES=(ca-certificates libgrpc++1.51 libprotobuf32 libprometheus-cpp-core1.0
-  libprometheus-cpp-pull1.0 libspdlog1.10 libxxhash0)
+  libprometheus-cpp-pull1.0 libspdlog1.10 libxxhash0 libzip4)
 BUILD_PACKAGES=(build-essential ca-certificates ccache cmake git libabsl-dev libcli11-dev libgmock-dev
-  libgrpc++-dev libgtest-dev libprotobuf-dev libspdlog-dev libxxhash-dev ninja-build nlohmann-json3-dev
-  pkg-config prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc python3 python3-pip unzip)
+  libgrpc++-dev libgtest-dev libprotobuf-dev libspdlog-dev libxxhash-dev libzip-dev ninja-build
+  nlohmann-json3-dev pkg-config prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc python3
+  python3-pip unzip)
 TEST_PACKAGES=(curl)
 GRPCURL_VERSION=v1.8.9
 

@@ -39,7 +39,7 @@ RULES = [
      [OWN_STD, ABSL, r'prometheus/(?!exposer)', r'spdlog/', r'CLI/', JSON, API, CORE]),
     (r'server/(service_\w+|convert\w*|metrics_endpoint)\.(h|cc)$',
      [OWN_STD, ABSL, r'prometheus/', r'spdlog/', GRPC, PROTO, API, CORE, SERVICE]),
-    (r'client/', [OWN_STD, ABSL, GRPC, PROTO, JSON, r'CLI/', r'client/', r'(png|stb\w*)\.h$']),
+    (r'client/', [OWN_STD, ABSL, GRPC, PROTO, JSON, r'CLI/', r'client/', r'(png|zip|stb\w*)\.h$']),
 ]
 SOURCES = {'.h', '.cc', '.inc'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
