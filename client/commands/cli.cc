@@ -227,6 +227,7 @@ Style StyleOf(const Flags& flags, const Io& io) {
   style.color =
       flags.color == "always" || (flags.color == "auto" && io.out_is_terminal && !io.no_color);
   style.columns = io.columns;
+  style.palette = io.palette;
   return style;
 }
 
