@@ -12,7 +12,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "client/commands/arguments.h"
+#include "client/commands/attend_flags.h"
 #include "client/commands/classify.h"
 #include "client/commands/exit_code.h"
 #include "client/commands/health.h"
@@ -23,12 +24,13 @@
 namespace heed::cli {
 namespace {
 
-constexpr char kAbout[] = "Classify text with a Heed server.";
+constexpr char kAbout[] = "Classify text with a Heed server, and see what it attends to.";
 
 constexpr char kFooter[] = R"(Examples:
   heed classify "A film I would watch again."
   heed classify --file reviews.txt --top-k 2
   heed classify --json < reviews.txt > results.jsonl
+  heed attend "A film I would watch again."
   heed --server heed.example:50051 models
   heed health --wait 30 && heed tokenize "How a model reads this."
 
@@ -49,37 +51,6 @@ Examples:
   heed classify --pair "A man sleeps." "A man is awake." --model nli
   heed classify --entities first "Ada lived in London." --model ner
   heed classify --file - --jsonl --json < pairs.jsonl)";
-
-// CLI11 reads "[a, b]" as a list and "" and "%%" as separators, but a text is a text: such an
-// argument, and each behind "--", is marked before CLI11 sees it, and unmarked afterwards.
-constexpr char kMark = '\x02';
-
-bool LooksLikeSyntax(absl::string_view argument) {
-  return argument.empty() || argument.front() == '[' || argument.front() == '{' ||
-         argument.front() == '%' || argument.front() == kMark;
-}
-
-// The arguments, last first, as CLI11 takes them.
-std::vector<std::string> Protect(int argc, const char* const* argv) {
-  std::vector<std::string> arguments;
-  bool all_texts = false;
-  for (int i = 1; i < argc; ++i) {
-    const absl::string_view argument = argv[i];
-    if (!all_texts && argument == "--") {
-      all_texts = true;
-    } else if (all_texts || LooksLikeSyntax(argument)) {
-      arguments.push_back(absl::StrCat(std::string(1, kMark), argument));
-    } else {
-      arguments.emplace_back(argument);
-    }
-  }
-  std::reverse(arguments.begin(), arguments.end());
-  return arguments;
-}
-
-void Unprotect(std::string* argument) {
-  if (!argument->empty() && argument->front() == kMark) argument->erase(0, 1);
-}
 
 // "30", "1.5" (seconds), "500ms", "2m".
 bool ParseSeconds(const std::string& text, absl::Duration* duration) {
@@ -123,6 +94,7 @@ struct Flags {
   std::string entities;
   std::string models_name;
   std::string service;
+  AttendFlags attend;
 };
 
 void AddInputFlags(CLI::App* command, Flags* flags) {
@@ -150,13 +122,15 @@ struct Commands {
   CLI::App* models;
   CLI::App* tokenize;
   CLI::App* health;
+  CLI::App* attend;
 };
 
 Commands AddCommands(CLI::App* app, Flags* flags) {
   Commands commands = {app->add_subcommand("classify", "Label texts, with scores"),
                        app->add_subcommand("models", "List the models of the server, or show one"),
                        app->add_subcommand("tokenize", "Show the tokens a model reads"),
-                       app->add_subcommand("health", "Tell whether the server serves")};
+                       app->add_subcommand("health", "Tell whether the server serves"),
+                       AddAttend(app, &flags->attend)};
   AddInputFlags(commands.classify, flags);
   commands.classify
       ->add_option("-k,--top-k", flags->top_k,
@@ -253,6 +227,13 @@ int Dispatch(const CLI::App& app, const Commands& commands, Flags flags, Io& io)
     ParseSeconds(flags.wait, &wait);
     return RunHealth({flags.service, wait, flags.json, style, timeout}, **client, io);
   }
+  if (app.got_subcommand(commands.attend)) {
+    absl::StatusOr<AttendCommand> attend = MakeAttend(*commands.attend, flags.attend);
+    if (!attend.ok()) return Usage(attend.status().message(), io);
+    attend->style = style;
+    attend->timeout = timeout;
+    return RunAttend(*attend, **client, io);
+  }
   CLI::App* const reader =
       app.got_subcommand(commands.classify) ? commands.classify : commands.tokenize;
   if (reader->count("--pair") > 0) flags.input.pair = flags.pair;
@@ -282,7 +263,7 @@ int RunCli(int argc, const char* const* argv, Io& io) {
       app.exit(error, *io.out, *io.err);
       return Finish(kSuccess, io);
     }
-    return Usage(absl::StrReplaceAll(error.what(), {{std::string(1, kMark), ""}}), io);
+    return Usage(absl::UnprotectMessage(error.what()), io);
   }
   return Dispatch(app, commands, std::move(flags), io);
 }

@@ -83,8 +83,8 @@ std::string NumberLines(const Heatmap& map, size_t label_width, const Style& sty
   return lines;
 }
 
-std::string Legend(double largest, size_t indent, const Style& style) {
-  std::string legend = absl::StrCat(std::string(indent, ' '), "0 ");
+std::string Legend(double lowest, double largest, size_t indent, const Style& style) {
+  std::string legend = absl::StrFormat("%s%.4g ", std::string(indent, ' '), lowest);
   for (size_t i = 0; i < kLegendCells; ++i) {
     absl::StrAppend(&legend, Cell(static_cast<double>(i) / (kLegendCells - 1), style));
   }
@@ -116,7 +116,7 @@ std::string Cell(double level, const Style& style) {
 std::string RenderHeatmap(const Heatmap& map, const Style& style) {
   if (map.rows.empty() || map.columns.empty()) return "";
   size_t label_width = 0;
-  float largest = 0.0f;
+  float largest = map.lowest;
   for (const size_t row : map.rows) {
     label_width = std::max(label_width, DisplayWidth(map.row_labels[row]));
     for (const size_t column : map.columns) {
@@ -124,7 +124,7 @@ std::string RenderHeatmap(const Heatmap& map, const Style& style) {
     }
   }
   const std::string gap_line = absl::StrCat(PadLeft("…", label_width), "\n");
-  const double scale = largest > 0.0f ? 1.0 / static_cast<double>(largest) : 0.0;
+  const double scale = largest > map.lowest ? 1.0 / static_cast<double>(largest - map.lowest) : 0.0;
   std::string text = NumberLines(map, label_width, style);
   for (size_t i = 0; i < map.rows.size(); ++i) {
     const size_t row = map.rows[i];
@@ -133,13 +133,14 @@ std::string RenderHeatmap(const Heatmap& map, const Style& style) {
     std::string line =
         absl::StrCat(PadRight(map.row_labels[row], label_width), " ",
                      Line(map, Paint("…", Color::kDim, style), [&](size_t column) {
-                       return Cell(static_cast<double>(values[column]) * scale, style);
+                       return Cell(static_cast<double>(values[column] - map.lowest) * scale, style);
                      }));
     line.erase(line.find_last_not_of(' ') + 1);
     absl::StrAppend(&text, line, "\n");
   }
   if (GapAtEnd(map.rows, map.row_labels.size())) absl::StrAppend(&text, gap_line);
-  return absl::StrCat(text, Legend(static_cast<double>(largest), label_width + 1, style));
+  return absl::StrCat(text, Legend(static_cast<double>(map.lowest), static_cast<double>(largest),
+                                   label_width + 1, style));
 }
 
 std::vector<size_t> FitColumns(const std::vector<float>& importance, size_t room) {

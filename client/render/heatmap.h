@@ -21,13 +21,15 @@ std::string Cell(double level, const Style& style);
 struct Heatmap {
   std::vector<std::string> row_labels;   // escaped, as wide as they are
   std::vector<uint32_t> column_numbers;  // written above the columns, a digit below the other
-  std::vector<float> values;             // [rows, columns], from 0
+  std::vector<float> values;             // [rows, columns]
+  float lowest = 0.0f;                   // the value of the darkest shade
   // Rows and columns to show, ascending; what lies between them is a "…".
   std::vector<size_t> rows;
   std::vector<size_t> columns;
 };
 
-// The shown cells and a line that tells what the shades mean: 0 to the largest value shown.
+// The shown cells and a line that tells what the shades mean: `lowest` to the largest value
+// shown.
 std::string RenderHeatmap(const Heatmap& map, const Style& style);
 
 // Which columns of `importance` fit into `room` terminal columns together with the "…" between
