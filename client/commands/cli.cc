@@ -263,7 +263,7 @@ int RunCli(int argc, const char* const* argv, Io& io) {
       app.exit(error, *io.out, *io.err);
       return Finish(kSuccess, io);
     }
-    return Usage(absl::UnprotectMessage(error.what()), io);
+    return Usage(UnprotectMessage(error.what()), io);
   }
   return Dispatch(app, commands, std::move(flags), io);
 }
