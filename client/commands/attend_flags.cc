@@ -115,16 +115,21 @@ absl::StatusOr<AttendCommand> MakeAttend(const CLI::App& attend, AttendFlags fla
   request.mutable_input()->set_text(flags.text);
   if (attend.count("--pair") > 0) request.mutable_input()->set_text_pair(flags.pair);
   if (!flags.model.empty()) request.mutable_model()->set_name(flags.model);
-  const std::pair<const char*, std::pair<const std::string*, v1::IndexSelector*>> selectors[] = {
-      {"--layers", {&flags.layers, request.mutable_layers()}},
-      {"--heads", {&flags.heads, request.mutable_heads()}},
-      {"--rows", {&flags.rows, request.mutable_query_rows()}},
-      {"--columns", {&flags.columns, request.mutable_key_columns()}}};
-  for (const auto& [flag, selector] : selectors) {
-    if (attend.count(flag) == 0) continue;
-    absl::StatusOr<v1::IndexSelector> parsed = ParseSelector(*selector.first);
-    if (!parsed.ok()) return Blame(flag, parsed.status());
-    *selector.second = *std::move(parsed);
+  struct Selector {
+    const char* flag;
+    const std::string& value;
+    v1::IndexSelector* (v1::GetAttentionRequest::*field)();
+  };
+  const Selector selectors[] = {
+      {"--layers", flags.layers, &v1::GetAttentionRequest::mutable_layers},
+      {"--heads", flags.heads, &v1::GetAttentionRequest::mutable_heads},
+      {"--rows", flags.rows, &v1::GetAttentionRequest::mutable_query_rows},
+      {"--columns", flags.columns, &v1::GetAttentionRequest::mutable_key_columns}};
+  for (const Selector& selector : selectors) {
+    if (attend.count(selector.flag) == 0) continue;
+    absl::StatusOr<v1::IndexSelector> parsed = ParseSelector(selector.value);
+    if (!parsed.ok()) return Blame(selector.flag, parsed.status());
+    *(request.*selector.field)() = *std::move(parsed);
   }
   if (attend.count("--positions") > 0) {
     absl::StatusOr<v1::PositionOverride> positions = ParsePositions(flags.positions);
