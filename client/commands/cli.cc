@@ -18,6 +18,7 @@
 #include "client/commands/exit_code.h"
 #include "client/commands/health.h"
 #include "client/commands/models.h"
+#include "client/commands/probe_flags.h"
 #include "client/commands/tokenize.h"
 #include "client/render/text.h"
 
@@ -95,6 +96,7 @@ struct Flags {
   std::string models_name;
   std::string service;
   AttendFlags attend;
+  ProbeFlags probe;
 };
 
 void AddInputFlags(CLI::App* command, Flags* flags) {
@@ -123,6 +125,7 @@ struct Commands {
   CLI::App* tokenize;
   CLI::App* health;
   CLI::App* attend;
+  CLI::App* probe;
 };
 
 Commands AddCommands(CLI::App* app, Flags* flags) {
@@ -130,7 +133,8 @@ Commands AddCommands(CLI::App* app, Flags* flags) {
                        app->add_subcommand("models", "List the models of the server, or show one"),
                        app->add_subcommand("tokenize", "Show the tokens a model reads"),
                        app->add_subcommand("health", "Tell whether the server serves"),
-                       AddAttend(app, &flags->attend)};
+                       AddAttend(app, &flags->attend),
+                       AddProbe(app, &flags->probe)};
   AddInputFlags(commands.classify, flags);
   commands.classify
       ->add_option("-k,--top-k", flags->top_k,
@@ -233,6 +237,11 @@ int Dispatch(const CLI::App& app, const Commands& commands, Flags flags, Io& io)
     attend->style = style;
     attend->timeout = timeout;
     return RunAttend(*attend, **client, io);
+  }
+  if (app.got_subcommand(commands.probe)) {
+    const absl::StatusOr<int> code =
+        RunProbe(*commands.probe, flags.probe, style, timeout, **client, io);
+    return code.ok() ? *code : Usage(code.status().message(), io);
   }
   CLI::App* const reader =
       app.got_subcommand(commands.classify) ? commands.classify : commands.tokenize;
