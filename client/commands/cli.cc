@@ -50,6 +50,7 @@ an empty text. Results come in the order of the texts; at an error those before 
 Examples:
   heed classify "Dull from start to end." "A delight."
   heed classify --pair "A man sleeps." "A man is awake." --model nli
+  heed classify --importance rollout_cls "A delight from start to end."
   heed classify --entities first "Ada lived in London." --model ner
   heed classify --file - --jsonl --json < pairs.jsonl)";
 
@@ -78,6 +79,12 @@ std::optional<v1::EntityAggregation> ParseEntities(absl::string_view name) {
   return std::nullopt;
 }
 
+std::optional<v1::Importance> ParseImportance(absl::string_view name) {
+  if (name == "rollout_cls") return v1::IMPORTANCE_ROLLOUT_CLS;
+  if (name == "mean_last_layer_cls") return v1::IMPORTANCE_MEAN_LAST_LAYER_CLS;
+  return std::nullopt;
+}
+
 // Where the flags of all commands land.
 struct Flags {
   std::string server = "127.0.0.1:50051";
@@ -93,6 +100,7 @@ struct Flags {
   InputOptions input;
   bool logits = false;
   std::string entities;
+  std::string importance;
   std::string models_name;
   std::string service;
   AttendFlags attend;
@@ -149,6 +157,15 @@ Commands AddCommands(CLI::App* app, Flags* flags) {
       ->type_name("HOW")
       ->check([](const std::string& how) {
         return ParseEntities(how) ? std::string() : "none, simple or first are wanted";
+      });
+  commands.classify
+      ->add_option("--importance", flags->importance,
+                   "Show how much each token matters to the summary token: rollout_cls (attention "
+                   "rollout through all layers) or mean_last_layer_cls")
+      ->type_name("HOW")
+      ->check([](const std::string& how) {
+        return ParseImportance(how) ? std::string()
+                                    : "rollout_cls or mean_last_layer_cls is wanted";
       });
   AddJsonFlag(commands.classify, flags);
   commands.classify->add_flag("--no-text", flags->no_text, "With --json: leave the texts out");
@@ -255,6 +272,7 @@ int Dispatch(const CLI::App& app, const Commands& commands, Flags flags, Io& io)
                              !flags.no_text, style,          timeout};
   if (reader->count("--top-k") > 0) command.top_k = flags.top_k;
   command.entities = ParseEntities(flags.entities).value_or(v1::ENTITY_AGGREGATION_UNSPECIFIED);
+  command.importance = ParseImportance(flags.importance).value_or(v1::IMPORTANCE_UNSPECIFIED);
   return RunClassify(command, **client, io);
 }
 

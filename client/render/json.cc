@@ -67,6 +67,13 @@ void AddEntities(const ClassifiedText& text, bool with_text, Json* json) {
   }
 }
 
+void AddImportance(const v1::Classification& result, Json* json) {
+  Json& tokens = (*json)["tokens"] = Json::array();
+  for (const v1::Token& token : result.tokens()) tokens.push_back(TokenJson(token));
+  Json& importance = (*json)["token_importance"] = Json::array();
+  for (const float value : result.token_importance()) importance.push_back(Shortest(value));
+}
+
 }  // namespace
 
 std::string ClassificationJson(const ClassifiedText& text, bool with_text) {
@@ -78,6 +85,7 @@ std::string ClassificationJson(const ClassifiedText& text, bool with_text) {
   } else {
     AddLabels(text.result, &json);
   }
+  if (!text.result.token_importance().empty()) AddImportance(text.result, &json);
   json["usage"] = UsageJson(text.result.usage());
   const v1::Timing& timing = text.result.timing();
   json["timing"] = {{"tokenize", Seconds(timing.tokenize())},
