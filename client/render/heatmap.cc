@@ -88,7 +88,8 @@ std::string Legend(double lowest, double largest, size_t indent, const Style& st
   for (size_t i = 0; i < kLegendCells; ++i) {
     absl::StrAppend(&legend, Cell(static_cast<double>(i) / (kLegendCells - 1), style));
   }
-  return absl::StrCat(legend, " ", absl::StrFormat("%.4g", largest), "\n");
+  // Adding 0 makes a 0 of -0.
+  return absl::StrCat(legend, " ", absl::StrFormat("%.4g", largest + 0.0), "\n");
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(ImportanceTest, IsATableWithoutColours) {
   EXPECT_THAT(out_.str(), HasSubstr("positive  0.9000  █████████   good day\n"
                                     "#  PIECE  IMPORTANCE\n"
                                     "0  [CLS]      0.1000\n"
-                                    "1  good       0.2000  █████████████▎\n"
+                                    "1  good       0.2000  █████████████▍\n"
                                     "2  day        0.3000  ████████████████████\n"
                                     "3  [SEP]      0.4000\n"
                                     "negative  0.9000  █████████   x\n"));
