@@ -2,19 +2,18 @@
 
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
-#include <c10/util/Exception.h>
 #include <torch/version.h>
 
 #include <algorithm>
 #include <map>
-#include <new>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/api/error.h"
+#include "model/attention/collector.h"
+#include "model/catch_exceptions.h"
 #include "model/encoder/encoder.h"
 #include "model/encoder/text_cnn.h"
 #include "model/heads/classifier_head.h"
@@ -24,30 +23,6 @@ namespace heed {
 namespace {
 
 constexpr int kMaxNamedTensors = 8;
-
-absl::Status OutOfMemory(absl::string_view what) {
-  return MakeError(absl::StatusCode::kResourceExhausted, "OUT_OF_MEMORY",
-                   absl::StrCat("out of memory: ", what));
-}
-
-// Runs `body`, which returns a status or a StatusOr, and turns what LibTorch throws into a status.
-template <typename Body>
-auto CatchExceptions(const Body& body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return OutOfMemory("allocation failed");
-  } catch (const c10::Error& error) {
-    const std::string what = error.what_without_backtrace();
-    // The CPU allocator throws a plain c10::Error.
-    if (absl::StrContains(what, "not enough memory") || absl::StrContains(what, "out of memory")) {
-      return OutOfMemory(what);
-    }
-    return MakeError(absl::StatusCode::kInternal, "COMPUTE_FAILED", what);
-  } catch (const std::exception& error) {
-    return MakeError(absl::StatusCode::kInternal, "COMPUTE_FAILED", error.what());
-  }
-}
 
 std::vector<float> ToVector(const at::Tensor& tensor) {
   const at::Tensor plain = tensor.contiguous();
@@ -63,20 +38,29 @@ class TorchRunner : public Runner {
   const ModelInfo& info() const override { return info_; }
 
   absl::StatusOr<RunOutput> Run(const RaggedBatch& batch, const Wants& wants) const override {
-    if (absl::Status status = encoder_.Check(batch, wants.attention); !status.ok()) return status;
+    if (absl::Status status = encoder_.Check(batch); !status.ok()) return status;
+    if (absl::Status status = CheckWants(wants, batch, info_); !status.ok()) return status;
     return CatchExceptions([&]() -> absl::StatusOr<RunOutput> {
       const c10::InferenceMode guard;
       return Compute(batch, wants);
     });
   }
 
+  absl::StatusOr<PositionSimilarity> SimilarityOfPositions(
+      int64_t position_count, int64_t layer, const std::string& encoding) const override {
+    return CatchExceptions([&]() -> absl::StatusOr<PositionSimilarity> {
+      const c10::InferenceMode guard;
+      return encoder_.SimilarityOfPositions(position_count, layer, encoding);
+    });
+  }
+
  private:
-  RunOutput Compute(const RaggedBatch& batch, const Wants& wants) const {
+  absl::StatusOr<RunOutput> Compute(const RaggedBatch& batch, const Wants& wants) const {
     std::vector<at::Tensor> states;
-    AttentionRecorder recorder(wants.attention, batch, encoder_.head_count());
+    AttentionCollector collector(wants, batch, info_);
     ForwardRecord record;
     if (wants.hidden_states) record.hidden_states = &states;
-    if (!wants.attention.empty()) record.attention = &recorder;
+    record.attention = collector.recorder();
     const at::Tensor last = encoder_.Forward(batch, record);
     RunOutput output;
     if (head_.has_value()) {
@@ -87,7 +71,8 @@ class TorchRunner : public Runner {
           ToVector(Scores(logits, info_.score_function));
     }
     for (const at::Tensor& state : states) output.hidden_states.push_back(ToVector(state));
-    output.attention = recorder.Take();
+    if (wants.last_hidden_state) output.last_hidden_state = ToVector(last);
+    if (absl::Status status = collector.Finish(output); !status.ok()) return status;
     return output;
   }
 
@@ -104,7 +89,8 @@ class TextCnnRunner : public Runner {
   const ModelInfo& info() const override { return info_; }
 
   absl::StatusOr<RunOutput> Run(const RaggedBatch& batch, const Wants& wants) const override {
-    if (wants.hidden_states || !wants.attention.empty()) {
+    if (wants.hidden_states || wants.last_hidden_state || !wants.attention.empty() ||
+        !wants.captures.empty() || !wants.importance.empty()) {
       return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
                        "a TextCNN has no attention and no hidden states");
     }
@@ -156,6 +142,9 @@ ModelInfo DescribeModel(const Pretrained& pretrained) {
   info.hidden_size = config.hidden_size;
   info.vocab_size = config.vocab_size;
   info.max_tokens = pretrained.max_tokens;
+  info.has_attention = config.text_cnn.filter_count == 0;
+  info.summary_token = config.head.pooling == Pooling::kLast ? -1 : 0;
+  if (pretrained.encoder.has_value()) info.position_limit = pretrained.encoder->position_limit();
   info.labels = config.labels;
   info.task = config.task;
   info.score_function = config.score_function;

@@ -134,4 +134,11 @@ void FillTokenClassification(const ModelInfo& info, absl::Span<const TokenDetail
   }
 }
 
+void FillImportance(absl::Span<const TokenDetail> tokens, const ItemResult& result,
+                    v1::Classification& classification) {
+  for (const TokenDetail& token : tokens) *classification.add_tokens() = ToProto(token);
+  classification.mutable_token_importance()->Add(result.importance.begin(),
+                                                 result.importance.end());
+}
+
 }  // namespace heed

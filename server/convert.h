@@ -34,4 +34,8 @@ void FillTokenClassification(const ModelInfo& info, absl::Span<const TokenDetail
                              const ItemResult& result, EntityAggregation aggregation,
                              bool return_logits, v1::Classification& classification);
 
+// Fills tokens and token_importance. tokens: as many as `result` has importances.
+void FillImportance(absl::Span<const TokenDetail> tokens, const ItemResult& result,
+                    v1::Classification& classification);
+
 }  // namespace heed

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "google/protobuf/stubs/logging.h"
 #include "model/engine.h"
+#include "server/byte_budget.h"
 #include "server/clock.h"
 #include "server/lifecycle.h"
 #include "server/logging.h"
@@ -29,6 +30,7 @@
 #include "server/service_server.h"
 #include "server/service_transport.h"
 #include "server/thread_pool.h"
+#include "server/timer_queue.h"
 #include "spdlog/spdlog.h"
 
 namespace heed {
@@ -153,13 +155,18 @@ int Serve(const Options& options, const Signals& signals) {
   Lifecycle lifecycle(&clock);
   ThreadPool pool(kPoolThreads, kPoolBytes);  // outlives the schedulers, which hand it replies
   ModelRegistry registry;
+  TimerQueue timers(&clock);
+  ByteBudget attention_memory(options.max_attention_memory, metrics.attention().reserved_bytes);
   const ServiceContext context{
       &clock,
       &metrics,
       &lifecycle,
       &registry,
       &pool,
-      {options.max_texts_per_request, options.max_text_bytes, options.max_message_bytes}};
+      {options.max_texts_per_request, options.max_text_bytes, options.max_message_bytes,
+       options.max_attention_bytes, options.attention_stall_timeout},
+      &attention_memory,
+      &timers};
 
   auto server = RpcServer::Start({options.listen}, context);
   if (!server.ok()) return Fail(server.status());

@@ -44,6 +44,21 @@ prometheus::Histogram* AddHistogram(prometheus::Registry& registry, const char* 
   return &BuildHistogram().Name(name).Help(help).Register(registry).Add(labels, buckets);
 }
 
+AttentionMetrics AddAttention(prometheus::Registry& r) {
+  AttentionMetrics m;
+  m.bytes =
+      AddCounter(r, "heed_attention_bytes_total", "Bytes of attention weights made to send", {});
+  m.tiles = AddCounter(r, "heed_attention_tiles_total", "Tiles of attention made to send", {});
+  m.streams = AddGauge(r, "heed_attention_streams_active", "GetAttention calls that send", {});
+  m.reserved_bytes = AddGauge(r, "heed_attention_reserved_bytes",
+                              "Memory set aside for the attention of running calls", {});
+  m.cancelled = AddCounter(r, "heed_attention_cancelled_total",
+                           "GetAttention calls whose client left while they sent", {});
+  m.stalled = AddCounter(r, "heed_attention_stalled_total",
+                         "GetAttention calls ended because their client did not read", {});
+  return m;
+}
+
 }  // namespace
 
 const std::vector<std::string>& CodeNames() {
@@ -65,7 +80,8 @@ Metrics::Metrics(const std::vector<std::string>& methods)
       durations_(BuildHistogram()
                      .Name("heed_request_duration_seconds")
                      .Help("Time from a request's arrival to its answer")
-                     .Register(*registry_)) {
+                     .Register(*registry_)),
+      attention_(AddAttention(*registry_)) {
   for (const std::string& method : methods) AddMethod(method);
   AddMethod(kUnknown);
 }

@@ -38,6 +38,16 @@ struct ModelMetrics {
   prometheus::Counter* non_finite = nullptr;
 };
 
+// What streams of attention report, of all models together.
+struct AttentionMetrics {
+  prometheus::Counter* bytes = nullptr;
+  prometheus::Counter* tiles = nullptr;
+  prometheus::Gauge* streams = nullptr;
+  prometheus::Gauge* reserved_bytes = nullptr;
+  prometheus::Counter* cancelled = nullptr;
+  prometheus::Counter* stalled = nullptr;
+};
+
 // Safe to call from many threads at once.
 class Metrics {
  public:
@@ -49,6 +59,8 @@ class Metrics {
 
   // Creates the series of a model. `name` comes from the operator, never from a request.
   ModelMetrics AddModel(const std::string& name, const ModelInfo& info);
+
+  const AttentionMetrics& attention() const { return attention_; }
 
   std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
 
@@ -63,6 +75,7 @@ class Metrics {
   std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Family<prometheus::Histogram>& durations_;
+  const AttentionMetrics attention_;
   std::map<std::string, MethodSeries, std::less<>> methods_;  // fixed once constructed
 };
 

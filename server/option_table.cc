@@ -70,6 +70,12 @@ absl::Status ParseDuration(const std::string& value, absl::Duration& target) {
   return absl::OkStatus();
 }
 
+absl::Status ParseDurationAboveZero(const std::string& value, absl::Duration& target) {
+  const absl::Status status = ParseDuration(value, target);
+  if (status.ok() && target == absl::ZeroDuration()) return Bad(value, "a duration above 0");
+  return status;
+}
+
 // A positive whole number, optionally with KiB, MiB or GiB.
 absl::Status ParseCount(const std::string& value, size_t& target) {
   constexpr size_t kMax = std::numeric_limits<int32_t>::max();
@@ -186,11 +192,22 @@ std::vector<OptionSpec> QueueOptions() {
       {"queue-timeout", "DURATION", "30s", "How long a request may wait before it is refused",
        false,
        [](const Values& v, Options& o) {
-         const absl::Status status = ParseDuration(v[0], o.scheduler.batch.queue_timeout);
-         if (status.ok() && o.scheduler.batch.queue_timeout == absl::ZeroDuration()) {
-           return Bad(v[0], "a duration above 0");
-         }
-         return status;
+         return ParseDurationAboveZero(v[0], o.scheduler.batch.queue_timeout);
+       }},
+  };
+}
+
+std::vector<OptionSpec> AttentionOptions() {
+  return {
+      {"max-attention-bytes", "BYTES", "256MiB", "Most bytes of weights of one GetAttention", false,
+       [](const Values& v, Options& o) { return ParseCount(v[0], o.max_attention_bytes); }},
+      {"max-attention-memory", "BYTES", "1GiB",
+       "Memory for the attention of all calls; more are refused", false,
+       [](const Values& v, Options& o) { return ParseCount(v[0], o.max_attention_memory); }},
+      {"attention-stall-timeout", "DURATION", "30s",
+       "How long a client of GetAttention may read nothing before its call ends", false,
+       [](const Values& v, Options& o) {
+         return ParseDurationAboveZero(v[0], o.attention_stall_timeout);
        }},
   };
 }
@@ -209,7 +226,8 @@ std::vector<OptionSpec> LogOptions() {
 const std::vector<OptionSpec>& OptionTable() {
   static const auto* const table = [] {
     auto* all = new std::vector<OptionSpec>;
-    for (const auto& part : {ModelOptions(), NetworkOptions(), QueueOptions(), LogOptions()}) {
+    for (const auto& part :
+         {ModelOptions(), NetworkOptions(), QueueOptions(), AttentionOptions(), LogOptions()}) {
       all->insert(all->end(), part.begin(), part.end());
     }
     return all;

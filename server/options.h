@@ -33,6 +33,9 @@ struct Options {
   size_t max_texts_per_request = 0;
   size_t max_text_bytes = 0;
   size_t max_message_bytes = 0;
+  size_t max_attention_bytes = 0;
+  size_t max_attention_memory = 0;
+  absl::Duration attention_stall_timeout;
   std::string log_level;
   LogFormat log_format = LogFormat::kText;
 };

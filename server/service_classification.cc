@@ -1,6 +1,7 @@
 // ClassificationService: a request goes through Classify (decode, check), Submit (tokenize, queue)
 // and Answer (encode).
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "heed/v1/classification.pb.h"
 #include "model/api/error.h"
+#include "server/attention_plan.h"
 #include "server/convert.h"
+#include "server/position_override.h"
 #include "server/service_decode.h"
 #include "server/service_handlers.h"
 #include "server/service_requests.h"
@@ -31,6 +34,7 @@ struct ClassifyTask {
   const ServedModel* model = nullptr;
   EncodeOptions options;
   EntityAggregation aggregation = EntityAggregation::kSimple;
+  std::optional<Importance> importance;
   std::vector<EncodedInput> inputs;
   JobResult result;
 };
@@ -42,17 +46,17 @@ absl::Status UnknownEnumValue(const std::string& field, int number) {
                    absl::StrCat(field, " has no value ", value), {{"value", value}}, field);
 }
 
-absl::Status CheckFeatures(const v1::ClassifyRequest& request) {
-  if (!v1::Importance_IsValid(request.importance())) {
-    return UnknownEnumValue("importance", request.importance());
+absl::StatusOr<std::optional<Importance>> ReadImportance(v1::Importance importance) {
+  switch (importance) {
+    case v1::IMPORTANCE_UNSPECIFIED:
+      return std::nullopt;
+    case v1::IMPORTANCE_ROLLOUT_CLS:
+      return Importance::kRolloutCls;
+    case v1::IMPORTANCE_MEAN_LAST_LAYER_CLS:
+      return Importance::kMeanLastLayerCls;
+    default:
+      return UnknownEnumValue("importance", importance);
   }
-  if (request.importance() != v1::IMPORTANCE_UNSPECIFIED) {
-    return FeatureNotAvailable("importance", v1::Importance_Name(request.importance()));
-  }
-  if (request.has_position_override()) {
-    return FeatureNotAvailable("position_override", request.position_override().ShortDebugString());
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<EntityAggregation> ReadEntityAggregation(v1::EntityAggregation aggregation) {
@@ -107,12 +111,24 @@ absl::Status CheckResultSize(const ClassifyTask& task) {
       "inputs");
 }
 
+absl::Status OverridePositions(ClassifyTask& task) {
+  const ModelInfo& info = task.model->model.info();
+  for (EncodedInput& input : task.inputs) {
+    const absl::Status status =
+        ApplyPositionOverride(task.request.position_override(), info, input.item.input);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 // Decodes and checks; no work on the texts yet.
 absl::Status Prepare(ClassifyTask& task) {
   absl::Status status = Decode(task.call->request, task.request);
   if (!status.ok()) return status;
-  status = CheckFeatures(task.request);
-  if (!status.ok()) return status;
+  const absl::StatusOr<std::optional<Importance>> importance =
+      ReadImportance(task.request.importance());
+  if (!importance.ok()) return importance.status();
+  task.importance = *importance;
   const absl::StatusOr<TooLong> policy = ReadLongTextPolicy(task.request.long_text_policy());
   if (!policy.ok()) return policy.status();
   task.options.too_long = *policy;
@@ -125,10 +141,15 @@ absl::Status Prepare(ClassifyTask& task) {
   if (!model.ok()) return model.status();
   task.model = *model;
   const ModelInfo& info = task.model->model.info();
-  task.options.with_tokens = info.labels_tokens();
+  task.options.with_tokens = info.labels_tokens() || task.importance.has_value();
   status = CheckTask(task.request, info);
   if (!status.ok()) return status;
-  return CheckInputs(task.request.inputs(), task.context.limits, info);
+  if (task.importance) status = RequireAttention(info, "importance");
+  if (!status.ok()) return status;
+  status = CheckInputs(task.request.inputs(), task.context.limits, info);
+  if (!status.ok()) return status;
+  return CheckPositionOverride(task.request.position_override(),
+                               static_cast<size_t>(task.request.inputs_size()), info);
 }
 
 v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
@@ -147,6 +168,7 @@ v1::ClassifyResponse BuildResponse(ClassifyTask& task) {
     } else {
       FillClassification(info, item, task.request.top_k(), logits, result);
     }
+    if (task.importance) FillImportance(task.inputs[i].item.tokens, item, result);
     *result.mutable_usage() = ToUsage(task.inputs[i].item);
     v1::Timing& timing = *result.mutable_timing();
     *timing.mutable_tokenize() = ToProto(task.inputs[i].tokenize);
@@ -174,7 +196,7 @@ void Answer(ClassifyTask& task) {
 // Whether the reply is short work for the thread that computes.
 bool AnswersInline(const ClassifyTask& task) {
   return task.inputs.size() <= kInlineResults &&
-         (!task.model->model.info().labels_tokens() || TotalTokens(task.inputs) <= kInlineTokens);
+         (!task.options.with_tokens || TotalTokens(task.inputs) <= kInlineTokens);
 }
 
 void Submit(const TaskPtr& task) {
@@ -184,12 +206,19 @@ void Submit(const TaskPtr& task) {
   if (!inputs.ok()) return task->call->Fail(inputs.status());
   task->inputs = *std::move(inputs);
   if (const absl::Status size = CheckResultSize(*task); !size.ok()) return task->call->Fail(size);
+  const absl::Status positions = OverridePositions(*task);
+  if (!positions.ok()) return task->call->Fail(positions);
   Job job;
   job.deadline = task->call->deadline;
   job.cancel = task->call->cancel;
   // The scheduler needs the ids, the reply needs their count: both keep a copy, as small as
   // the tokens of one request.
   for (const EncodedInput& input : task->inputs) job.texts.push_back(input.item.input);
+  if (task->importance) {
+    TextWants wants;
+    wants.importance = task->importance;
+    job.wants.assign(job.texts.size(), wants);
+  }
   job.done = [task](JobResult result) {
     task->result = std::move(result);
     if (AnswersInline(*task)) return Answer(*task);

@@ -94,8 +94,11 @@ void AddModelHandlers(const ServiceContext& context, HandlerMap& handlers) {
 
 HandlerMap MakeHandlers(const ServiceContext& context) {
   HandlerMap handlers;
+  AddAttentionHandlers(context, handlers);
   AddClassificationHandlers(context, handlers);
   AddModelHandlers(context, handlers);
+  AddProbeHandlers(context, handlers);
+  AddLayerProfileHandlers(context, handlers);
   for (auto& [method, handler] : handlers) {
     handler = Instrumented(context, method, std::move(handler));
   }

@@ -15,7 +15,7 @@ constexpr size_t kInlineBytes = 2048;
 
 size_t TotalBytes(const TextInputs& inputs) {
   size_t bytes = 0;
-  for (const v1::TextInput& input : inputs) bytes += input.text().size() + input.text_pair().size();
+  for (const v1::TextInput& input : inputs) bytes += TextBytes(input);
   return bytes;
 }
 
@@ -31,15 +31,13 @@ absl::Status CheckLength(const std::string& text, const std::string& field, size
                  {{"byteCount", absl::StrCat(text.size())}, {"limit", absl::StrCat(limit)}});
 }
 
-absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
-                        const ModelInfo& info) {
-  if (input.has_text_pair() && !info.accepts_pairs) {
-    return Invalid("PAIR_NOT_SUPPORTED", "this model does not take pairs of texts", "text_pair");
-  }
-  const absl::Status status = CheckLength(input.text(), "text", limits.max_text_bytes);
-  if (!status.ok()) return status;
-  return CheckLength(input.text_pair(), "text_pair", limits.max_text_bytes);
+bool IsGone(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) || absl::IsCancelled(status);
 }
+
+std::string Indexed(int index) { return absl::StrCat("inputs[", index, "]"); }
+
+}  // namespace
 
 absl::Status CheckAlive(const ServiceContext& context, const Call& call) {
   if (call.deadline <= context.clock->Now()) {
@@ -52,9 +50,19 @@ absl::Status CheckAlive(const ServiceContext& context, const Call& call) {
   return absl::OkStatus();
 }
 
-std::string Indexed(int index) { return absl::StrCat("inputs[", index, "]"); }
+size_t TextBytes(const v1::TextInput& input) {
+  return input.text().size() + input.text_pair().size();
+}
 
-}  // namespace
+absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
+                        const ModelInfo& info) {
+  if (input.has_text_pair() && !info.accepts_pairs) {
+    return Invalid("PAIR_NOT_SUPPORTED", "this model does not take pairs of texts", "text_pair");
+  }
+  const absl::Status status = CheckLength(input.text(), "text", limits.max_text_bytes);
+  if (!status.ok()) return status;
+  return CheckLength(input.text_pair(), "text_pair", limits.max_text_bytes);
+}
 
 absl::Status FeatureNotAvailable(const std::string& field, const std::string& value) {
   return MakeError(absl::StatusCode::kUnimplemented, "FEATURE_NOT_AVAILABLE",
@@ -96,6 +104,19 @@ absl::Status CheckInputs(const TextInputs& inputs, const RequestLimits& limits,
   return errors.empty() ? absl::OkStatus() : CombineErrors(errors);
 }
 
+absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Call& call,
+                                         const Tokenizer& tokenizer, const v1::TextInput& input,
+                                         const EncodeOptions& options) {
+  const absl::Status alive = CheckAlive(context, call);
+  if (!alive.ok()) return alive;
+  std::optional<absl::string_view> pair;
+  if (input.has_text_pair()) pair = input.text_pair();
+  const absl::Time start = context.clock->Now();
+  absl::StatusOr<TokenizedItem> item = tokenizer.Encode(input.text(), pair, options);
+  if (!item.ok()) return item.status();
+  return EncodedInput{*std::move(item), context.clock->Now() - start};
+}
+
 absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& context,
                                                        const Call& call, const Tokenizer& tokenizer,
                                                        const TextInputs& inputs,
@@ -104,17 +125,13 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
   encoded.reserve(static_cast<size_t>(inputs.size()));
   std::vector<absl::Status> errors;
   for (int i = 0; i < inputs.size() && errors.size() < kMaxViolations; ++i) {
-    const absl::Status alive = CheckAlive(context, call);
-    if (!alive.ok()) return alive;
-    const v1::TextInput& input = inputs[i];
-    std::optional<absl::string_view> pair;
-    if (input.has_text_pair()) pair = input.text_pair();
-    const absl::Time start = context.clock->Now();
-    absl::StatusOr<TokenizedItem> item = tokenizer.Encode(input.text(), pair, options);
-    if (item.ok()) {
-      encoded.push_back({*std::move(item), context.clock->Now() - start});
+    absl::StatusOr<EncodedInput> input = EncodeInput(context, call, tokenizer, inputs[i], options);
+    if (input.ok()) {
+      encoded.push_back(*std::move(input));
+    } else if (IsGone(input.status())) {
+      return input.status();
     } else {
-      errors.push_back(InField(item.status(), Indexed(i)));
+      errors.push_back(InField(input.status(), Indexed(i)));
     }
   }
   if (!errors.empty()) return CombineErrors(errors);
@@ -123,7 +140,11 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
 
 void RunByLength(const ServiceContext& context, const TextInputs& inputs,
                  const std::shared_ptr<Call>& call, std::function<void()> work) {
-  const size_t bytes = TotalBytes(inputs);
+  RunByLength(context, TotalBytes(inputs), call, std::move(work));
+}
+
+void RunByLength(const ServiceContext& context, size_t bytes, const std::shared_ptr<Call>& call,
+                 std::function<void()> work) {
   if (bytes <= kInlineBytes) return work();
   if (context.pool->TrySubmit(bytes, std::move(work))) return;
   call->Fail(MakeError(absl::StatusCode::kResourceExhausted, "TOKENIZER_QUEUE_FULL",

@@ -22,6 +22,9 @@ struct EncodedInput {
   absl::Duration tokenize;
 };
 
+// Of both texts.
+size_t TextBytes(const v1::TextInput& input);
+
 // UNIMPLEMENTED with reason FEATURE_NOT_AVAILABLE for a request field of later versions.
 absl::Status FeatureNotAvailable(const std::string& field, const std::string& value);
 
@@ -33,6 +36,19 @@ absl::StatusOr<TooLong> ReadLongTextPolicy(v1::LongTextPolicy policy);
 // TOO_MANY_INPUTS, TEXT_TOO_LARGE, PAIR_NOT_SUPPORTED.
 absl::Status CheckInputs(const TextInputs& inputs, const RequestLimits& limits,
                          const ModelInfo& info);
+
+// The same for one input; fields are below it ("text", "text_pair").
+absl::Status CheckInput(const v1::TextInput& input, const RequestLimits& limits,
+                        const ModelInfo& info);
+
+// CANCELLED or DEADLINE_EXCEEDED for a call that nobody waits for any more.
+absl::Status CheckAlive(const ServiceContext& context, const Call& call);
+
+// Tokenizes one input. Errors: the tokenizer's, and CANCELLED or DEADLINE_EXCEEDED, before any
+// work, for a call that nobody waits for.
+absl::StatusOr<EncodedInput> EncodeInput(const ServiceContext& context, const Call& call,
+                                         const Tokenizer& tokenizer, const v1::TextInput& input,
+                                         const EncodeOptions& options);
 
 // Tokenizes every input, or fails naming every one at fault (as many as CombineErrors takes).
 // Stops early when the call is cancelled or its deadline has passed.
@@ -46,5 +62,8 @@ absl::StatusOr<std::vector<EncodedInput>> EncodeInputs(const ServiceContext& con
 // waiting work holds too much memory.
 void RunByLength(const ServiceContext& context, const TextInputs& inputs,
                  const std::shared_ptr<Call>& call, std::function<void()> work);
+// The same for texts of `bytes` together.
+void RunByLength(const ServiceContext& context, size_t bytes, const std::shared_ptr<Call>& call,
+                 std::function<void()> work);
 
 }  // namespace heed

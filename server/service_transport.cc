@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "grpc/grpc.h"
 #include "grpcpp/impl/codegen/server_callback_handlers.h"
 #include "heed/v1/attention.pb.h"
 #include "heed/v1/classification.pb.h"
@@ -48,6 +49,47 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   const std::shared_ptr<CancelToken> cancel_;
   ByteBuffer* const response_;
 };
+
+// The same for a stream of replies.
+class StreamReactor : public grpc::ServerWriteReactor<ByteBuffer> {
+ public:
+  explicit StreamReactor(std::shared_ptr<CancelToken> cancel) : cancel_(std::move(cancel)) {}
+
+  void Send(ByteBuffer message, std::function<void(bool)> written) {
+    message_ = std::move(message);
+    written_ = std::move(written);
+    StartWrite(&message_);
+  }
+
+  // After this the reactor may be gone.
+  void Answer(const absl::Status& status) { Finish(ToGrpcStatus(status)); }
+
+  void OnWriteDone(bool ok) override {
+    message_.Clear();
+    // Moved, since it may start the next write.
+    const std::function<void(bool)> written = std::move(written_);
+    written(ok);
+  }
+  void OnCancel() override { cancel_->Cancel(); }
+  void OnDone() override { delete this; }
+
+ private:
+  const std::shared_ptr<CancelToken> cancel_;
+  ByteBuffer message_;
+  std::function<void(bool)> written_;
+};
+
+// A status waits in line behind a message that flow control holds back. Cancelling with a status
+// passes the line: its frame carries no data. There is no room for details in it.
+std::function<void(const absl::Status&)> Aborter(CallbackServerContext& server_context) {
+  grpc_call* const call = server_context.c_call();
+  grpc_call_ref(call);  // the one who aborts may come after the end
+  return [shared = std::shared_ptr<grpc_call>(call, grpc_call_unref)](const absl::Status& status) {
+    const std::string message(status.message());
+    grpc_call_cancel_with_status(shared.get(), static_cast<grpc_status_code>(status.code()),
+                                 message.c_str(), nullptr);
+  };
+}
 
 // Ends a call of any shape at once, without reading what the client sends.
 template <typename Reactor>
@@ -99,8 +141,11 @@ CallbackService::CallbackService(const ServiceDescriptor& descriptor, const Serv
     const std::string& path = paths_.emplace_back(MethodPath(method));
     AddMethod(new grpc::internal::RpcServiceMethod(path.c_str(), TypeOf(method), nullptr));
     const auto found = handlers.find(path);
-    if (found != handlers.end() && TypeOf(method) == RpcMethod::NORMAL_RPC) {
+    const bool handled = found != handlers.end();
+    if (handled && TypeOf(method) == RpcMethod::NORMAL_RPC) {
       AddUnary(i, context, found->second);
+    } else if (handled && TypeOf(method) == RpcMethod::SERVER_STREAMING) {
+      AddServerStreaming(i, context, found->second);
     } else {
       AddRefusal(i, method, context);
     }
@@ -124,6 +169,29 @@ void CallbackService::AddUnary(int index, const ServiceContext& context, Handler
             handler(std::move(call));
             return reactor;
           }));
+}
+
+void CallbackService::AddServerStreaming(int index, const ServiceContext& context,
+                                         Handler handler) {
+  const Clock* const clock = context.clock;
+  MarkMethodRawCallback(
+      index, new grpc::internal::CallbackServerStreamingHandler<ByteBuffer, ByteBuffer>(
+                 [clock, handler = std::move(handler)](CallbackServerContext* server_context,
+                                                       const ByteBuffer* request) {
+                   auto call = std::make_shared<Call>();
+                   auto* const reactor = new StreamReactor(call->cancel);
+                   call->deadline = DeadlineOf(server_context->deadline(), *clock);
+                   call->request = *request;
+                   call->finish = [reactor](const absl::Status& status, ByteBuffer) {
+                     reactor->Answer(status);
+                   };
+                   call->write = [reactor](ByteBuffer message, std::function<void(bool)> written) {
+                     reactor->Send(std::move(message), std::move(written));
+                   };
+                   call->abort = Aborter(*server_context);
+                   handler(std::move(call));
+                   return reactor;
+                 }));
 }
 
 void CallbackService::AddRefusal(int index, const MethodDescriptor& method,

@@ -27,9 +27,9 @@ std::vector<std::string> MethodPaths();
 // A client's deadline by `clock`, or infinite.
 absl::Time DeadlineOf(std::chrono::system_clock::time_point deadline, const Clock& clock);
 
-// Serves each method with its handler; a method without one answers UNIMPLEMENTED.
-// Requests and replies pass as bytes: gRPC's own decoding turns a string that is not UTF-8 into a
-// bare UNIMPLEMENTED, where Decode can name the field.
+// Serves each unary and server-streaming method with its handler; a method without one answers
+// UNIMPLEMENTED. Requests and replies pass as bytes: gRPC's own decoding turns a string that is not
+// UTF-8 into a bare UNIMPLEMENTED, where Decode can name the field.
 class CallbackService : public grpc::Service {
  public:
   CallbackService(const google::protobuf::ServiceDescriptor& descriptor,
@@ -37,6 +37,7 @@ class CallbackService : public grpc::Service {
 
  private:
   void AddUnary(int index, const ServiceContext& context, Handler handler);
+  void AddServerStreaming(int index, const ServiceContext& context, Handler handler);
   void AddRefusal(int index, const google::protobuf::MethodDescriptor& method,
                   const ServiceContext& context);
 

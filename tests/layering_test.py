@@ -14,10 +14,12 @@ TORCH = r'(ATen|c10|caffe2)/'
 API = r'model/api/'
 
 # The first rule whose path pattern matches a file counts.
-CORE_FILES = (r'batch_policy|cancel_token|clock|cpu_count|entities|lifecycle|logging|metrics|option_table|'
-              r'options|scheduler|served_model|thread_pool')
+CORE_FILES = (r'batch_policy|byte_budget|cancel_token|clock|cpu_count|entities|layer_profile|lifecycle|logging|metrics|option_table|'
+              r'options|probe_texts|scheduler|served_model|thread_pool|timer_queue')
 CORE = rf'server/({CORE_FILES})\.h$'
-SERVICE = r'server/(service_\w+|convert\w*|metrics_endpoint)\.h$'
+SERVICE_FILES = (r'service_\w+|convert\w*|metrics_endpoint|attention_\w+|position_override|'
+                 r'probe_task|probe_waves|tensor_encoding')
+SERVICE = rf'server/({SERVICE_FILES})\.h$'
 RULES = [
     (r'model/api/', [OWN_STD, ABSL, API]),
     (r'model/checkpoint/', [OWN_STD, ABSL, JSON, r'xxhash\.h$', API, r'model/checkpoint/']),
@@ -37,7 +39,7 @@ RULES = [
     (r'server/main\.cc$', [r'.*']),
     (rf'server/({CORE_FILES})\.(h|cc)$',
      [OWN_STD, ABSL, r'prometheus/(?!exposer)', r'spdlog/', r'CLI/', JSON, API, CORE]),
-    (r'server/(service_\w+|convert\w*|metrics_endpoint)\.(h|cc)$',
+    (rf'server/({SERVICE_FILES})\.(h|cc)$',
      [OWN_STD, ABSL, r'prometheus/', r'spdlog/', GRPC, PROTO, API, CORE, SERVICE]),
     (r'client/', [OWN_STD, ABSL, GRPC, PROTO, JSON, r'CLI/', r'client/', r'(png|zip|stb\w*)\.h$']),
 ]

@@ -3,12 +3,9 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/matmul.h>
-#include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
+#include <ATen/ops/where.h>
 
 #include <algorithm>
-#include <limits>
-#include <optional>
 
 namespace heed {
 namespace {
@@ -29,117 +26,81 @@ at::Tensor ForHeads(const at::Tensor& x, int64_t head_count) {
   return x.size(1) == head_count ? x : x.repeat_interleave(head_count / x.size(1), 1);
 }
 
-// Texts of a group that are computed at once, as the kernel needs them.
+// Texts of a group that are computed at once, with the values they attend to.
 struct Chunk {
-  const TextGroup& group;
-  int64_t first = 0;
-  int64_t count = 0;
-  at::Tensor query, key, value;                       // [B, H, n, Dh]
-  at::Tensor global_query, global_key, global_value;  // undefined: as the others
-  at::Tensor indices;                                 // [n] 0 … n-1
+  TextTensors texts;
+  int64_t first_text = 0;          // index in the batch
+  at::Tensor value, global_value;  // [B, H, n, Dh]
 };
-
-struct TileKeys {
-  at::Tensor index;  // [n] int64; undefined: one run
-  int64_t begin = 0;
-  int64_t count = 0;
-
-  // x's entries of these keys along `dim`.
-  at::Tensor Of(const at::Tensor& x, int64_t dim) const {
-    return index.defined() ? x.index_select(dim, index) : x.narrow(dim, begin, count);
-  }
-};
-
-Tile MakeTile(const AttentionSettings& settings, const Chunk& chunk, const PatternTile& part,
-              const TileKeys& keys) {
-  const TextGroup& group = chunk.group;
-  Tile tile;
-  tile.layer = settings.layer;
-  tile.scale = settings.scale;
-  tile.length = group.rule_length;
-  tile.query_positions = group.positions.narrow(0, part.row_begin, part.row_count());
-  tile.key_positions = keys.Of(group.positions, 0);
-  tile.contiguous = group.contiguous && !keys.index.defined();
-  tile.query_indices = chunk.indices.narrow(0, part.row_begin, part.row_count());
-  tile.key_indices = keys.Of(chunk.indices, 0);
-  const at::Tensor segments = group.segments.narrow(0, chunk.first, chunk.count);
-  tile.query_segments = segments.narrow(1, part.row_begin, part.row_count());
-  tile.key_segments = keys.Of(segments, 1);
-  tile.visible = part.visible;
-  if (group.key_mask.defined()) {
-    const at::Tensor seen = keys.Of(group.key_mask, 0).unsqueeze(0);
-    tile.visible = tile.visible.defined() ? tile.visible.logical_and(seen)
-                                          : seen.expand({part.row_count(), keys.count});
-  }
-  const bool global = part.global && chunk.global_query.defined();
-  tile.query =
-      (global ? chunk.global_query : chunk.query).narrow(2, part.row_begin, part.row_count());
-  tile.key = keys.Of(global ? chunk.global_key : chunk.key, 2);
-  return tile;
-}
-
-// Attention weights of a tile, [B, H, m, n].
-at::Tensor Weights(const AttentionSettings& settings, const PatternTile& part, const Tile& tile) {
-  at::Tensor scores = at::matmul(tile.query, tile.key.transpose(-2, -1)).mul_(settings.scale);
-  for (const auto& encoding : settings.encodings) {
-    if (const auto bias = encoding->ScoreBias(tile)) scores.add_(*bias);
-    if (const auto content = encoding->ContentScore(tile)) scores.add_(*content);
-  }
-  if (part.bias.defined()) scores.add_(part.bias);
-  if (!tile.visible.defined()) return scores.softmax(-1);
-  scores.masked_fill_(tile.visible.logical_not(), -std::numeric_limits<float>::infinity());
-  at::Tensor weights = scores.softmax(-1);
-  const at::Tensor sees_nothing = tile.visible.any(-1, true).logical_not_();  // [m, 1]
-  if (sees_nothing.any().item<bool>()) weights.masked_fill_(sees_nothing, 0);
-  return weights;
-}
 
 // Computes one tile and writes its rows of the context. out: [B, n, H, Dv].
 void AttendTile(const AttentionSettings& settings, const Chunk& chunk, const PatternTile& part,
                 AttentionRecorder* recorder, at::Tensor& out) {
-  TileKeys keys;
-  if (!part.keys.empty()) keys.index = at::tensor(part.keys, at::kLong);
-  keys.begin = part.key_begin;
-  keys.count = part.key_count();
-  const Tile tile = MakeTile(settings, chunk, part, keys);
-  const at::Tensor weights = Weights(settings, part, tile);
-  const bool global = part.global && chunk.global_query.defined();
+  const TileKeys keys(part);
+  const Tile tile = MakeTile(settings, chunk.texts, part, keys);
+  const at::Tensor weights = TileWeights(tile, TileScores(settings, chunk.texts, part, tile));
+  const bool global = part.global && chunk.texts.global_query.defined();
   at::Tensor context = at::matmul(weights, keys.Of(global ? chunk.global_value : chunk.value, 2));
   for (const auto& encoding : settings.encodings) {
+    if (!chunk.texts.has_positions) break;
     if (const auto term = encoding->ValueTerm(tile, weights)) context.add_(*term);
   }
   out.narrow(1, part.row_begin, part.row_count()).copy_(context.transpose(1, 2));
-  if (recorder != nullptr)
-    recorder->Record(settings.layer, chunk.group.first_text + chunk.first, part, weights);
+  if (recorder != nullptr) recorder->Record(settings.layer, chunk.first_text, part, weights);
 }
 
 void AttendGroup(const QueryKeyValue& local, const QueryKeyValue* global,
                  const AttentionSettings& settings, const TextGroup& group,
                  AttentionRecorder* recorder, at::Tensor& context) {
   const int64_t head_count = local.query.size(1);
-  TextShape text{group.length, group.context_length, group.globals};
-  if (!group.has_globals) text.globals = settings.pattern->DefaultGlobals(group.length);
+  TextTensors shared;
+  shared.shape = {group.length, group.context_length, group.globals};
+  if (!group.has_globals) shared.shape.globals = settings.pattern->DefaultGlobals(group.length);
+  shared.positions = group.positions;
+  shared.indices = at::arange(group.length, at::TensorOptions(at::kLong));
+  shared.key_mask = group.key_mask;
+  shared.rule_length = group.rule_length;
+  shared.contiguous = group.contiguous;
+  shared.has_positions = group.has_positions;
   // Short texts share a call: the dispatch costs more than they do.
   const int64_t text_scores = head_count * group.length * group.length;
   const int64_t step = std::clamp<int64_t>(kMaxScores / text_scores, 1, group.text_count);
   for (int64_t first = 0; first < group.text_count; first += step) {
-    Chunk chunk{group, first, std::min(step, group.text_count - first), {}, {}, {}, {}, {}, {}, {}};
-    chunk.query = Rows(local.query, group, first, chunk.count);
-    chunk.key = ForHeads(Rows(local.key, group, first, chunk.count), head_count);
-    chunk.value = ForHeads(Rows(local.value, group, first, chunk.count), head_count);
+    const int64_t count = std::min(step, group.text_count - first);
+    Chunk chunk{shared, group.first_text + first, {}, {}};
+    chunk.texts.query = Rows(local.query, group, first, count);
+    chunk.texts.key = ForHeads(Rows(local.key, group, first, count), head_count);
+    chunk.value = ForHeads(Rows(local.value, group, first, count), head_count);
     if (global != nullptr) {
-      chunk.global_query = Rows(global->query, group, first, chunk.count);
-      chunk.global_key = Rows(global->key, group, first, chunk.count);
-      chunk.global_value = Rows(global->value, group, first, chunk.count);
+      chunk.texts.global_query = Rows(global->query, group, first, count);
+      chunk.texts.global_key = Rows(global->key, group, first, count);
+      chunk.global_value = Rows(global->value, group, first, count);
     }
-    chunk.indices = at::arange(group.length, at::TensorOptions(at::kLong));
+    chunk.texts.segments = group.segments.narrow(0, first, count);
+    if (recorder != nullptr) recorder->Record(settings, chunk.first_text, chunk.texts);
     at::Tensor out =
-        context.narrow(0, group.first_token + first * group.length, chunk.count * group.length)
-            .view({chunk.count, group.length, head_count, context.size(2)});
-    settings.pattern->ForEachTile(text, kMaxScores / head_count, [&](const PatternTile& part) {
-      AttendTile(settings, chunk, part, recorder, out);
-    });
+        context.narrow(0, group.first_token + first * group.length, count * group.length)
+            .view({count, group.length, head_count, context.size(2)});
+    settings.pattern->ForEachTile(
+        chunk.texts.shape, kMaxScores / head_count,
+        [&](const PatternTile& part) { AttendTile(settings, chunk, part, recorder, out); });
   }
+}
+
+// Lets an encoding transform the projections of the texts that have positions.
+void Transform(const PositionalEncoding& encoding, int64_t layer, const TokenPositions& tokens,
+               QueryKeyValue& projections) {
+  if (!tokens.disabled.defined()) {
+    return encoding.TransformQueryKey(layer, tokens, projections);
+  }
+  // It may work in place, on all tokens: the others get their own back.
+  const QueryKeyValue before{projections.query.clone(), projections.key.clone(),
+                             projections.value.clone()};
+  encoding.TransformQueryKey(layer, tokens, projections);
+  const at::Tensor disabled = tokens.disabled.view({-1, 1, 1});
+  projections.query = at::where(disabled, before.query, projections.query);
+  projections.key = at::where(disabled, before.key, projections.key);
+  projections.value = at::where(disabled, before.value, projections.value);
 }
 
 }  // namespace
@@ -148,7 +109,7 @@ at::Tensor Attend(QueryKeyValue projections, const QueryKeyValue* global,
                   const AttentionSettings& settings, const AttentionLayout& layout,
                   AttentionRecorder* recorder) {
   for (const auto& encoding : settings.encodings) {
-    encoding->TransformQueryKey(settings.layer, layout.tokens, projections);
+    Transform(*encoding, settings.layer, layout.tokens, projections);
   }
   if (recorder != nullptr && !recorder->Wants(settings.layer)) recorder = nullptr;
   at::Tensor context =

@@ -3,25 +3,12 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
-#include <memory>
-#include <vector>
-
 #include "model/attention/layout.h"
-#include "model/attention/pattern.h"
 #include "model/attention/recorder.h"
+#include "model/attention/tile_scores.h"
 #include "model/positional/encoding.h"
 
 namespace heed {
-
-// How one layer attends.
-struct AttentionSettings {
-  int64_t layer = 0;
-  double scale = 1;  // of q·k, usually 1/sqrt(Dh)
-  std::shared_ptr<const AttentionPattern> pattern;
-  // Those that act in this layer.
-  std::vector<std::shared_ptr<const PositionalEncoding>> encodings;
-};
 
 // Attention within each text,
 //   softmax(scale · q kᵀ + bias + content) v + value term,

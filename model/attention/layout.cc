@@ -27,7 +27,8 @@ bool HasGlobals(const RaggedBatch& batch, size_t text) {
 // Whether text b may join a group that began with text a.
 bool Alike(const RaggedBatch& batch, size_t a, size_t b) {
   if (batch.length(a) != batch.length(b) || batch.context_length(a) != batch.context_length(b) ||
-      AnyHidden(batch, b) || HasGlobals(batch, b)) {
+      batch.has_positions(a) != batch.has_positions(b) || AnyHidden(batch, b) ||
+      HasGlobals(batch, b)) {
     return false;
   }
   const auto begin = batch.positions.begin();
@@ -57,6 +58,7 @@ TextGroup MakeGroup(const RaggedBatch& batch, size_t first, size_t last) {
                                    {group.length}, at::TensorOptions(at::kByte))
                          .to(at::kBool);
   }
+  group.has_positions = batch.has_positions(first);
   group.has_globals = HasGlobals(batch, first);
   for (int64_t i = 0; group.has_globals && i < group.length; ++i) {
     if (batch.global_mask[group.first_token + i] != 0) group.globals.push_back(i);
@@ -70,6 +72,14 @@ AttentionLayout::AttentionLayout(const RaggedBatch& batch) {
   const auto token_count = static_cast<int64_t>(batch.token_count());
   tokens.positions = View(batch.positions, 0, token_count);
   tokens.lengths = at::empty({token_count}, at::TensorOptions(at::kLong));
+  if (std::find(batch.positions_disabled.begin(), batch.positions_disabled.end(), 1) !=
+      batch.positions_disabled.end()) {
+    tokens.disabled = at::empty({token_count}, at::TensorOptions(at::kBool));
+    for (size_t text = 0; text < batch.text_count(); ++text) {
+      tokens.disabled.narrow(0, batch.cu_seqlens[text], batch.length(text))
+          .fill_(!batch.has_positions(text));
+    }
+  }
   for (size_t first = 0; first < batch.text_count();) {
     size_t last = first + 1;
     if (!AnyHidden(batch, first) && !HasGlobals(batch, first)) {

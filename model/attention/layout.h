@@ -25,6 +25,7 @@ struct TextGroup {
   bool contiguous = false;       // positions are a run p, p+1, …
   at::Tensor segments;           // [text_count, length] int64
   at::Tensor key_mask;           // [length] bool; undefined: every key is seen
+  bool has_positions = true;     // false: computed as if the model had no positional encoding
   bool has_globals = false;      // the caller chose the global tokens
   std::vector<int64_t> globals;  // ascending; read only with has_globals
 };

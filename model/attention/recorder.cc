@@ -6,28 +6,42 @@
 #include <algorithm>
 #include <numeric>
 
+#include "model/attention/forms.h"
+
 namespace heed {
 
+AttentionRequest Spelled(AttentionRequest request, int64_t head_count, int64_t length) {
+  if (request.heads.empty()) {
+    request.heads.resize(head_count);
+    std::iota(request.heads.begin(), request.heads.end(), 0);
+  }
+  if (request.row_end < 0) request.row_end = length;
+  return request;
+}
+
 AttentionRecorder::AttentionRecorder(const std::vector<AttentionRequest>& requests,
-                                     const RaggedBatch& batch, int64_t head_count) {
+                                     const RaggedBatch& batch, int64_t head_count)
+    : batch_(batch), head_count_(head_count) {
   for (const AttentionRequest& request : requests) {
-    Slot slot{request, request.heads, {}};
-    if (slot.heads.empty()) {
-      slot.heads.resize(head_count);
-      std::iota(slot.heads.begin(), slot.heads.end(), 0);
-    }
     const int64_t keys = batch.length(request.text);
-    if (slot.request.row_end < 0) slot.request.row_end = keys;
-    slot.map = at::zeros(
-        {static_cast<int64_t>(slot.heads.size()), slot.request.row_end - request.row_begin, keys},
-        at::TensorOptions(at::kFloat));
+    Slot slot{Spelled(request, head_count, keys), {}, {}};
+    slot.heads = slot.request.heads;
+    slot.map = at::zeros({FormHeads(request.form, static_cast<int64_t>(slot.heads.size())),
+                          slot.request.row_end - request.row_begin, FormWidth(request.form, keys)},
+                         at::TensorOptions(at::kFloat));
     slots_.push_back(std::move(slot));
   }
 }
 
+size_t AttentionRecorder::Keep(const AttentionRequest& request) {
+  kept_.push_back({Spelled(request, head_count_, batch_.length(request.text)), {}});
+  return kept_.size() - 1;
+}
+
 bool AttentionRecorder::Wants(int64_t layer) const {
-  return std::any_of(slots_.begin(), slots_.end(),
-                     [layer](const Slot& slot) { return slot.request.layer == layer; });
+  const auto of_layer = [layer](const auto& slot) { return slot.request.layer == layer; };
+  return std::any_of(slots_.begin(), slots_.end(), of_layer) ||
+         std::any_of(kept_.begin(), kept_.end(), of_layer);
 }
 
 void AttentionRecorder::Record(int64_t layer, int64_t first_text, const PatternTile& tile,
@@ -40,29 +54,27 @@ void AttentionRecorder::Record(int64_t layer, int64_t first_text, const PatternT
         request.text >= first_text + weights.size(0) || begin >= end) {
       continue;
     }
-    const at::Tensor rows = weights[request.text - first_text]
-                                .narrow(1, begin - tile.row_begin, end - begin)
-                                .index_select(0, at::tensor(slot.heads, at::kLong));
-    at::Tensor target = slot.map.narrow(1, begin - request.row_begin, end - begin);
-    if (tile.keys.empty()) {
-      target.narrow(2, tile.key_begin, tile.key_count()).copy_(rows);
-    } else {
-      target.index_copy_(2, at::tensor(tile.keys, at::kLong), rows);
-    }
+    at::Tensor rows =
+        weights[request.text - first_text].narrow(1, begin - tile.row_begin, end - begin);
+    rows = rows.index_select(0, at::tensor(slot.heads, at::kLong));
+    PutRows(request.form, NarrowRows(tile, begin, end), rows, request.row_begin, slot.map);
   }
 }
 
-std::vector<AttentionMap> AttentionRecorder::Take() {
-  std::vector<AttentionMap> maps;
-  for (const Slot& slot : slots_) {
-    AttentionMap map;
-    map.head_count = slot.map.size(0);
-    map.row_count = slot.map.size(1);
-    map.key_count = slot.map.size(2);
-    const float* const data = slot.map.const_data_ptr<float>();
-    map.weights.assign(data, data + slot.map.numel());
-    maps.push_back(std::move(map));
+void AttentionRecorder::Record(const AttentionSettings& settings, int64_t first_text,
+                               const TextTensors& texts) {
+  for (Kept& kept : kept_) {
+    const AttentionRequest& request = kept.request;
+    const int64_t text = request.text - first_text;
+    if (request.layer != settings.layer || text < 0 || text >= texts.query.size(0)) continue;
+    kept.layer =
+        LazyLayer(settings, texts, text, request.heads, request.row_begin, request.row_end);
   }
+}
+
+std::vector<AttentionMap> AttentionRecorder::Take(size_t count) const {
+  std::vector<AttentionMap> maps;
+  for (size_t i = 0; i < count; ++i) maps.push_back(ToMap(slots_[i].map));
   return maps;
 }
 

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/where.h>
 
 namespace heed {
 namespace {
@@ -39,7 +40,12 @@ at::Tensor Embeddings::Forward(const RaggedBatch& batch, const TokenPositions& t
     x.add_(segment_.narrow(0, 0, 1));
   }
   if (task_.defined()) x.add_(task_);
-  for (const auto& encoding : encodings_) x = encoding->AddToEmbeddings(std::move(x), tokens);
+  for (const auto& encoding : encodings_) {
+    // It may work in place.
+    const at::Tensor before = tokens.disabled.defined() ? x.clone() : at::Tensor();
+    x = encoding->AddToEmbeddings(std::move(x), tokens);
+    if (before.defined()) x = at::where(tokens.disabled.unsqueeze(1), before, x);
+  }
   x = norm_(x);
   if (hidden_tokens_are_zero_ && !batch.key_mask.empty()) {
     const at::Tensor seen = at::from_blob(const_cast<uint8_t*>(batch.key_mask.data()),

@@ -1,9 +1,12 @@
 #include "model/encoder/encoder.h"
 
+#include <ATen/ops/arange.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "model/api/error.h"
 #include "model/encoder/check_batch.h"
 
@@ -51,6 +54,7 @@ absl::Status Encoder::AddEncodings(const Weights& weights) {
     auto made = MakePositionalEncoding(encoding.name, spec);
     if (!made.ok()) return made.status();
     encodings_.push_back(*std::move(made));
+    encoding_names_.push_back(encoding.name);
     position_limit_ = SmallerLimit(position_limit_, encodings_.back()->position_limit());
     for (int64_t layer = 0; layer < config_.layer_count; ++layer) {
       const auto& layers = encoding.layers;
@@ -87,8 +91,7 @@ absl::Status Encoder::AddLayers(const Weights& weights) {
   return absl::OkStatus();
 }
 
-absl::Status Encoder::Check(const RaggedBatch& batch,
-                            const std::vector<AttentionRequest>& attention) const {
+absl::Status Encoder::Check(const RaggedBatch& batch) const {
   absl::Status status = CheckBatchShape(batch);
   if (status.ok()) status = CheckRange(batch.ids, embeddings_.vocab_size(), "token id");
   if (status.ok() && embeddings_.segment_limit() > 0) {
@@ -105,11 +108,44 @@ absl::Status Encoder::Check(const RaggedBatch& batch,
     status = MakeError(absl::StatusCode::kInvalidArgument, "BAD_BATCH",
                        "global_mask: the model has no global attention");
   }
-  for (const AttentionRequest& request : attention) {
-    if (!status.ok()) break;
-    status = CheckRequest(request, batch, config_.layer_count, config_.head_count);
-  }
   return status;
+}
+
+absl::StatusOr<PositionSimilarity> Encoder::SimilarityOfPositions(
+    int64_t position_count, int64_t layer, const std::string& encoding) const {
+  if (layer < 0 || layer >= config_.layer_count) {
+    return OutOfRange("layer", layer, config_.layer_count);
+  }
+  if (position_count < 1) {
+    return MakeError(absl::StatusCode::kInvalidArgument, "OUT_OF_RANGE",
+                     "position_count must be at least 1");
+  }
+  if (position_limit_ > 0 && position_count > position_limit_) {
+    return OutOfRange("the last position", position_count - 1, position_limit_);
+  }
+  const at::Tensor positions = at::arange(position_count, at::TensorOptions(at::kLong));
+  bool named = encoding.empty();
+  for (size_t i = 0; i < encodings_.size(); ++i) {
+    const auto& acting = settings_[layer].encodings;
+    if (std::find(acting.begin(), acting.end(), encodings_[i]) == acting.end()) continue;
+    if (!encoding.empty() && encoding != encoding_names_[i]) continue;
+    named = true;
+    const auto similarity = encodings_[i]->Similarity(layer, positions);
+    if (!similarity.has_value()) continue;
+    PositionSimilarity result;
+    result.encoding = encoding_names_[i];
+    result.matrix_count = similarity->size(0);
+    result.position_count = position_count;
+    const at::Tensor values = similarity->contiguous();
+    const double* const data = values.const_data_ptr<double>();
+    result.values.assign(data, data + values.numel());
+    return result;
+  }
+  if (named) return NoPositionSimilarity();
+  return MakeError(absl::StatusCode::kInvalidArgument, "UNKNOWN_ENCODING",
+                   absl::StrCat("no positional encoding \"", encoding, "\" acts in layer ", layer,
+                                "; there is ", absl::StrJoin(encoding_names_, ", ")),
+                   {{"encoding", encoding}});
 }
 
 const RaggedBatch& Encoder::Placed(const RaggedBatch& batch, RaggedBatch& storage) const {

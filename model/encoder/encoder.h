@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,13 +36,18 @@ class Encoder {
   static absl::StatusOr<Encoder> Create(const ModelConfig& config, const Weights& weights);
 
   // INVALID_ARGUMENT when `batch` is not well formed or holds an id, segment or position outside
-  // the tables, or a request is outside the model or the batch. Forward must not be called then.
-  absl::Status Check(const RaggedBatch& batch,
-                     const std::vector<AttentionRequest>& attention) const;
+  // the tables. Forward must not be called then.
+  absl::Status Check(const RaggedBatch& batch) const;
 
   // Returns the last hidden state, [T, D].
   at::Tensor Forward(const RaggedBatch& batch, const ForwardRecord& record = {}) const;
 
+  // See Runner::SimilarityOfPositions.
+  absl::StatusOr<PositionSimilarity> SimilarityOfPositions(int64_t position_count, int64_t layer,
+                                                           const std::string& encoding) const;
+
+  // Positions must be below; 0: any can be encoded.
+  int64_t position_limit() const { return position_limit_; }
   // Longest text in tokens; 0: no limit.
   int64_t max_tokens() const { return max_tokens_; }
   int64_t head_count() const { return config_.head_count; }
@@ -64,6 +70,7 @@ class Encoder {
   int64_t max_tokens_ = 0;
   bool accepts_globals_ = false;
   std::vector<std::shared_ptr<const PositionalEncoding>> encodings_;
+  std::vector<std::string> encoding_names_;  // one an entry of encodings_
   Embeddings embeddings_;
   std::vector<EncoderLayer> sources_;        // distinct sets of weights
   std::vector<AttentionSettings> settings_;  // one a layer

@@ -77,6 +77,8 @@ class Cope : public PositionalEncoding {
  public:
   explicit Cope(LayerTensors tables) : tables_(std::move(tables)) {}
 
+  bool reads_content() const override { return true; }
+
   std::optional<at::Tensor> ContentScore(const Tile& tile) const override {
     const at::Tensor table = TensorOf(tables_, tile.layer);
     if (!table.defined()) return std::nullopt;

@@ -38,6 +38,8 @@ class Disentangled : public PositionalEncoding {
         max_distance_(max_distance),
         buckets_(buckets) {}
 
+  bool reads_content() const override { return true; }
+
   std::optional<at::Tensor> ContentScore(const Tile& tile) const override {
     const at::Tensor keys = TensorOf(keys_, tile.layer);
     const at::Tensor queries = TensorOf(queries_, tile.layer);

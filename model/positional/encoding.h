@@ -29,6 +29,9 @@ struct TokenPositions {
   // [T] int64: how long the token's text is, for rules that depend on it: the larger of its context
   // length and its largest position + 1.
   at::Tensor lengths;
+  // [T] bool, or undefined: tokens of texts that are computed without positions. Encodings need not
+  // look: what they make of such tokens is put aside.
+  at::Tensor disabled;
 };
 
 // The projections of one layer, float32: query [T, H, Dh], key and value [T, Hkv, Dh], where each
@@ -103,6 +106,9 @@ class PositionalEncoding {
     (void)tile, (void)weights;
     return std::nullopt;
   }
+
+  // Whether ContentScore reads tile.query and tile.key, so that it needs those of every head.
+  virtual bool reads_content() const { return false; }
 
   // Positions 0 … limit-1 can be encoded; 0: any position can.
   virtual int64_t position_limit() const { return 0; }

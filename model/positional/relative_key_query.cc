@@ -23,6 +23,8 @@ class RelativeKeyQuery : public PositionalEncoding {
   RelativeKeyQuery(LayerTensors tables, bool query_minus_key)
       : tables_(std::move(tables)), query_minus_key_(query_minus_key) {}
 
+  bool reads_content() const override { return true; }
+
   std::optional<at::Tensor> ContentScore(const Tile& tile) const override {
     const at::Tensor table = TensorOf(tables_, tile.layer);
     if (!table.defined()) return std::nullopt;

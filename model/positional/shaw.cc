@@ -26,6 +26,8 @@ class Shaw : public PositionalEncoding {
         value_tables_(std::move(value_tables)),
         query_minus_key_(query_minus_key) {}
 
+  bool reads_content() const override { return true; }
+
   std::optional<at::Tensor> ContentScore(const Tile& tile) const override {
     const at::Tensor table = TensorOf(key_tables_, tile.layer);
     if (!table.defined()) return std::nullopt;

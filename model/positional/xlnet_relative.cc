@@ -47,6 +47,8 @@ class XlnetRelative : public PositionalEncoding {
     for (auto& [index, layer] : layers_) layer.ready = Vectors(layer, distances);
   }
 
+  bool reads_content() const override { return true; }
+
   std::optional<at::Tensor> ContentScore(const Tile& tile) const override {
     const auto found = layers_.find(tile.layer);
     if (found == layers_.end()) return std::nullopt;

@@ -113,7 +113,34 @@ void FakeRunner::LabelTokens() {
   info_.task = "token_classification";
 }
 
-absl::StatusOr<RunOutput> FakeRunner::Run(const RaggedBatch& batch, const Wants&) const {
+void FakeRunner::AddExtras(const RaggedBatch& batch, const Wants& wants, RunOutput& output) const {
+  const auto length = [&](int64_t text) { return batch.length(static_cast<size_t>(text)); };
+  const auto fill = [](std::vector<int64_t>& list, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) list.push_back(i);
+  };
+  for (CaptureRequest capture : wants.captures) {
+    reads_->AddCapture(capture);
+    if (capture.layers.empty()) fill(capture.layers, info_.layer_count);
+    if (capture.heads.empty()) fill(capture.heads, info_.head_count);
+    output.captures.push_back(
+        std::make_shared<FakeAttentionSource>(capture, length(capture.text), reads_));
+  }
+  for (const ImportanceRequest& request : wants.importance) {
+    output.importance.push_back(FakeImportance(request.kind, length(request.text)));
+  }
+  for (size_t text = 0; wants.last_hidden_state && text < batch.text_count(); ++text) {
+    for (int64_t t = batch.cu_seqlens[text]; t < batch.cu_seqlens[text + 1]; ++t) {
+      const auto token = static_cast<size_t>(t);
+      const auto position =
+          batch.has_positions(text) ? static_cast<float>(batch.positions[token]) / 4 : 0;
+      for (int64_t d = 0; d < info_.hidden_size; ++d) {
+        output.last_hidden_state.push_back(static_cast<float>(batch.ids[token] + d) + position);
+      }
+    }
+  }
+}
+
+absl::StatusOr<RunOutput> FakeRunner::Run(const RaggedBatch& batch, const Wants& wants) const {
   Behaviour behaviour;
   {
     absl::MutexLock lock(&mutex_);
@@ -121,8 +148,10 @@ absl::StatusOr<RunOutput> FakeRunner::Run(const RaggedBatch& batch, const Wants&
     mutex_.Await(absl::Condition(&open_));
     behaviour = behaviour_;
   }
-  if (behaviour) return behaviour(batch);
-  return info_.labels_tokens() ? ComputeTokens(batch) : Compute(batch);
+  absl::StatusOr<RunOutput> output = info_.labels_tokens() ? ComputeTokens(batch) : Compute(batch);
+  if (behaviour) output = behaviour(batch);
+  if (output.ok()) AddExtras(batch, wants, *output);
+  return output;
 }
 
 void FakeRunner::SetBehaviour(Behaviour behaviour) {

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "model/api/model.h"
+#include "tests/fakes/fake_attention.h"
 
 namespace heed {
 
@@ -35,6 +36,8 @@ class FakeTokenizer : public Tokenizer {
 // Two labels, "no" and "yes". logits = {0, sum of the text's ids}; scores = {1/(1+s), s/(1+s)}.
 // After LabelTokens(): labels "O", "B-X" and "I-X", and a token's label is its id modulo 3, with
 // its id as logit and a score of 3/4, where the others have 0 and 1/8.
+// Attention and importance: fake_attention.h. Column d of the last hidden state of a token: its id
+// + d + a quarter of its position, if it has one.
 class FakeRunner : public Runner {
  public:
   // Replaces the computation; may throw.
@@ -59,13 +62,18 @@ class FakeRunner : public Runner {
   void Open();
   // Blocks until `count` runs have begun since the start.
   void AwaitRuns(size_t count) const;
+  // Reads of the attention it gave.
+  FakeReads& reads() const { return *reads_; }
   // Whether batches() keeps what runs; on at first.
   void SetRecording(bool recording);
   // The batches that ran, in order.
   std::vector<RaggedBatch> batches() const;
 
  private:
+  void AddExtras(const RaggedBatch& batch, const Wants& wants, RunOutput& output) const;
+
   ModelInfo info_;
+  const std::shared_ptr<FakeReads> reads_ = std::make_shared<FakeReads>();
   mutable absl::Mutex mutex_;
   Behaviour behaviour_ ABSL_GUARDED_BY(mutex_);
   bool open_ ABSL_GUARDED_BY(mutex_) = true;

@@ -243,7 +243,7 @@ TEST_F(BadInputTest, FeaturesOfLaterVersionsAreRefusedByName) {
 }
 
 TEST_F(BadInputTest, MethodsOfLaterVersionsAreUnimplemented) {
-  for (const char* method : {"/heed.v1.AttentionService/GetAttention",
+  for (const char* method : {"/heed.v1.ClassificationService/ClassifyStream",
                              "/heed.v1.ClassificationService/Nobody", "/nobody.Service/Method"}) {
     const absl::Status status = Send(method, "");
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << method;

@@ -147,12 +147,15 @@ TEST_F(EndToEndTest, GrpcurlSeesErrorsWithDetails) {
   EXPECT_THAT(call.output, HasSubstr("EMPTY_INPUTS"));
   EXPECT_THAT(call.output, HasSubstr("google.rpc.BadRequest"));
   EXPECT_THAT(Grpcurl("-d '{}'", "heed.v1.AttentionService/GetAttention").output,
+              HasSubstr("\"field\": \"input\""));
+  EXPECT_THAT(Grpcurl("-d '{}'", "heed.v1.ClassificationService/ClassifyStream").output,
               HasSubstr("Unimplemented"));
 }
 
 TEST_F(EndToEndTest, HealthPerService) {
   for (const char* service :
-       {"", "liveness", "readiness", "heed.v1.ClassificationService", "heed.v1.ModelService"}) {
+       {"", "liveness", "readiness", "heed.v1.ClassificationService",
+        "heed.v1.AttentionService", "heed.v1.ProbeService", "heed.v1.ModelService"}) {
     EXPECT_THAT(Grpcurl(absl::StrCat("-d '{\"service\": \"", service, "\"}'"),
                         "grpc.health.v1.Health/Check")
                     .output,

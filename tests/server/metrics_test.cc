@@ -34,6 +34,10 @@ TEST(MetricsTest, EverySeriesExistsBeforeTheFirstRequest) {
   EXPECT_TRUE(Has(text, "heed_request_duration_seconds_bucket{method=\"/s/A\",le=\"30\"} 0"));
   EXPECT_TRUE(Has(text, "heed_model_memory_bytes{kind=\"weights\",model=\"m\"} 4000"));
   EXPECT_TRUE(Has(text, "heed_model_memory_bytes{kind=\"packed\",model=\"m\"} 2000"));
+  for (const char* name : {"bytes_total", "tiles_total", "streams_active", "reserved_bytes",
+                           "cancelled_total", "stalled_total"}) {
+    EXPECT_TRUE(Has(text, std::string("\nheed_attention_") + name + " 0")) << name;
+  }
   EXPECT_TRUE(Has(text, "heed_queue_tokens{model=\"m\"} 0"));
   EXPECT_TRUE(Has(text, "heed_cancelled_texts_total{model=\"m\"} 0"));
   EXPECT_TRUE(Has(text, "heed_expired_texts_total{model=\"m\",reason=\"deadline\"} 0"));

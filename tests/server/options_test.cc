@@ -58,6 +58,9 @@ TEST_F(OptionsTest, Defaults) {
   EXPECT_EQ(parsed.options.scheduler.batch.max_batch_tokens, 16384u);
   EXPECT_EQ(parsed.options.max_texts_per_request, 4096u);
   EXPECT_EQ(parsed.options.max_text_bytes, size_t{2} << 20);
+  EXPECT_EQ(parsed.options.max_attention_bytes, size_t{256} << 20);
+  EXPECT_EQ(parsed.options.max_attention_memory, size_t{1} << 30);
+  EXPECT_EQ(parsed.options.attention_stall_timeout, absl::Seconds(30));
   EXPECT_GE(parsed.options.threads, 1);
   EXPECT_EQ(parsed.effective.size(), OptionTable().size());
   EXPECT_EQ(Effective(parsed, "listen").source, "default");
@@ -134,6 +137,9 @@ TEST_F(OptionsTest, BadValuesNameTheirFlag) {
       {{"--drain-timeout", "-1s"}, "--drain-timeout"},
       {{"--drain-timeout", "5"}, "--drain-timeout"},
       {{"--queue-timeout", "0"}, "--queue-timeout"},
+      {{"--max-attention-bytes", "0"}, "--max-attention-bytes"},
+      {{"--max-attention-memory", "1TiB"}, "--max-attention-memory"},
+      {{"--attention-stall-timeout", "0s"}, "--attention-stall-timeout"},
       {{"--max-batch-tokens", "0"}, "--max-batch-tokens"},
       {{"--max-queue-tokens", "-3"}, "--max-queue-tokens"},
       {{"--max-message-bytes", "3GiB"}, "--max-message-bytes"},

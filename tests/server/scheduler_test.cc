@@ -58,7 +58,8 @@ class SchedulerTest : public testing::Test {
   absl::Status Submit(std::vector<TokenIds> texts, Answer& answer,
                       absl::Time deadline = absl::InfiniteFuture(),
                       std::shared_ptr<CancelToken> cancel = nullptr) {
-    return scheduler_->Submit({std::move(texts), deadline, std::move(cancel), answer.Callback()});
+    return scheduler_->Submit(
+        {std::move(texts), {}, deadline, std::move(cancel), answer.Callback()});
   }
 
   // Keeps the compute thread busy with one text until runner_.Open().

@@ -15,10 +15,13 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "gtest/gtest.h"
+#include "heed/v1/attention.grpc.pb.h"
 #include "heed/v1/classification.grpc.pb.h"
 #include "heed/v1/model.grpc.pb.h"
 #include "prometheus/text_serializer.h"
+#include "server/byte_budget.h"
 #include "server/service_server.h"
+#include "server/timer_queue.h"
 #include "tests/fakes/fake_model.h"
 
 namespace heed {
@@ -66,14 +69,20 @@ class ServiceFixture : public testing::Test {
     scheduler_limits_.max_queue_tokens = 30;
   }
 
-  // The pair model is called "pairs", the one that labels tokens (of pairs too) "tokens", the
-  // default one "plain".
+  // The pair model is called "pairs", the one that labels tokens (of pairs too) "tokens", the one
+  // without attention "blind", the default one "plain".
   void SetUp() override {
     AddModel("plain", plain_, false);
     AddModel("pairs", pairs_, true);
     tokens_->LabelTokens();
     AddModel("tokens", tokens_, true);
-    context_ = {&clock_, &metrics_, &lifecycle_, &registry_, &pool_, {4096, 1 << 20}};
+    AddModel("blind", blind_, false);
+    blind_->mutable_info().has_attention = false;
+    attention_memory_ =
+        std::make_unique<ByteBudget>(attention_memory_bytes_, metrics_.attention().reserved_bytes);
+    context_ = {
+        &clock_, &metrics_, &lifecycle_, &registry_, &pool_, limits_, attention_memory_.get(),
+        &timers_};
     auto server = RpcServer::Start(RpcServerOptions{}, context_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -82,6 +91,7 @@ class ServiceFixture : public testing::Test {
     channel_ = grpc::CreateChannel(server_->address(), grpc::InsecureChannelCredentials());
     classification_ = v1::ClassificationService::NewStub(channel_);
     model_ = v1::ModelService::NewStub(channel_);
+    attention_ = v1::AttentionService::NewStub(channel_);
   }
 
   void TearDown() override {
@@ -89,11 +99,12 @@ class ServiceFixture : public testing::Test {
     server_.reset();
   }
 
-  void AddModel(const std::string& name, const std::shared_ptr<FakeRunner>& runner, bool pairs) {
+  void AddModel(const std::string& name, const std::shared_ptr<FakeRunner>& runner, bool pairs,
+                size_t max_tokens = 16) {
     runner->mutable_info().accepts_pairs = pairs;
     auto model = std::make_unique<ServedModel>();
     model->name = name;
-    model->model = {std::make_shared<FakeTokenizer>(16, pairs), runner, {}};
+    model->model = {std::make_shared<FakeTokenizer>(max_tokens, pairs), runner, {}};
     model->scheduler = std::make_unique<BatchScheduler>(runner.get(), &clock_, scheduler_limits_,
                                                         metrics_.AddModel(name, runner->info()));
     registry_.Add(std::move(model));
@@ -166,7 +177,12 @@ class ServiceFixture : public testing::Test {
   std::shared_ptr<FakeRunner> plain_ = std::make_shared<FakeRunner>();
   std::shared_ptr<FakeRunner> pairs_ = std::make_shared<FakeRunner>();
   std::shared_ptr<FakeRunner> tokens_ = std::make_shared<FakeRunner>();
+  std::shared_ptr<FakeRunner> blind_ = std::make_shared<FakeRunner>();
   BatchScheduler::Limits scheduler_limits_;
+  RequestLimits limits_{4096, 1 << 20};
+  size_t attention_memory_bytes_ = size_t{1} << 30;
+  TimerQueue timers_{&clock_};
+  std::unique_ptr<ByteBudget> attention_memory_;
   ModelRegistry registry_;
   ThreadPool pool_;
   ServiceContext context_;
@@ -174,6 +190,7 @@ class ServiceFixture : public testing::Test {
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<v1::ClassificationService::Stub> classification_;
   std::unique_ptr<v1::ModelService::Stub> model_;
+  std::unique_ptr<v1::AttentionService::Stub> attention_;
 };
 
 }  // namespace heed

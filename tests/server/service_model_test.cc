@@ -13,7 +13,7 @@ TEST_F(ServiceModelTest, ModelsAreListedAndFound) {
   v1::ListModelsResponse list;
   grpc::ClientContext list_context;
   ASSERT_TRUE(model_->ListModels(&list_context, {}, &list).ok());
-  ASSERT_EQ(list.models_size(), 3);
+  ASSERT_EQ(list.models_size(), 4);
   EXPECT_TRUE(list.models(0).default_());
   EXPECT_EQ(list.models(1).name(), "pairs");
   EXPECT_TRUE(list.models(1).accepts_pairs());

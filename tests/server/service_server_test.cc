@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "heed/v1/attention.grpc.pb.h"
 #include "server/service_handlers.h"
 #include "tests/server/service_fixture.h"
 
@@ -94,8 +93,8 @@ TEST_F(ServiceServerTest, DrainFinishesAcceptedCallsAndRefusesNewOnes) {
 TEST_F(ServiceServerTest, HealthByService) {
   using Response = grpc::health::v1::HealthCheckResponse;
   Response::ServingStatus status;
-  for (const char* name :
-       {"", "readiness", "liveness", "heed.v1.ClassificationService", "heed.v1.ModelService"}) {
+  for (const char* name : {"", "readiness", "liveness", "heed.v1.AttentionService",
+                           "heed.v1.ClassificationService", "heed.v1.ModelService"}) {
     EXPECT_TRUE(Health(name, status).ok()) << name;
     EXPECT_EQ(status, Response::SERVING) << name;
   }
@@ -127,12 +126,6 @@ TEST_F(ServiceServerTest, StreamsOfLaterVersionsEndAtOnce) {
   while (stream->Write(request)) {
   }
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
-  const auto attention = v1::AttentionService::NewStub(channel_);
-  grpc::ClientContext attention_context;
-  v1::GetAttentionResponse part;
-  const auto reader = attention->GetAttention(&attention_context, {});
-  EXPECT_FALSE(reader->Read(&part));
-  EXPECT_EQ(Read(reader->Finish()).reason, "METHOD_NOT_IMPLEMENTED");
 }
 
 TEST_F(ServiceServerTest, SixtyFourClientsAtOnce) {

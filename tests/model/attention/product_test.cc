@@ -136,11 +136,13 @@ class ProductTest : public testing::Test {
     settings.encodings = {
         Make(naive.name, MakeSpec(kHeads, kHeadSize, naive.weights, naive.options))};
     AttentionRecorder recorder(requests_, batch_, kHeads);
+    for (const AttentionRequest& request : requests_) recorder.Keep(request);
     const at::Tensor context = Attend(Projections(), nullptr, settings, layout_, &recorder);
     const std::vector<AttentionMap> maps = recorder.Take();
     const at::Tensor unasked = Attend(Projections(), nullptr, settings, layout_, nullptr);
     EXPECT_TRUE(context.equal(unasked)) << "asking for weights changed the context";
     for (size_t text = 0; text < batch_.text_count(); ++text) {
+      ExpectSame(recorder.TakeKept(text), maps[text], batch_.length(text));
       for (int64_t head = 0; head < kHeads; ++head) {
         Compare(NaiveAttend(Head(text, head, pattern), naive), text, head, context, maps[text]);
       }
@@ -169,6 +171,24 @@ class ProductTest : public testing::Test {
       }
     }
     return h;
+  }
+
+  // Rows computed later are those that were recorded: all of them, and some of some heads.
+  static void ExpectSame(const LazyLayer& kept, const AttentionMap& recorded, int64_t n) {
+    const at::Tensor expected =
+        at::tensor(recorded.weights).view({recorded.head_count, recorded.row_count, n});
+    const auto difference = [](const at::Tensor& a, const at::Tensor& b) {
+      return (a - b).abs().max().item<float>();
+    };
+    const AttentionForm form = AttentionForm::kWeights;
+    EXPECT_LT(difference(kept.Read(form, {0, 1, 2}, 0, n, false), expected), 2e-6);
+    const int64_t begin = n / 3;
+    const int64_t end = std::max(begin + 1, n - 2);
+    const at::Tensor some = expected.index_select(0, at::tensor({2, 0})).slice(1, begin, end);
+    EXPECT_LT(difference(kept.Read(form, {2, 0}, begin, end, false), some), 2e-6);
+    // Scores are what the weights are the softmax of; rows of zeros have none.
+    const at::Tensor weights = kept.Read(form, {2, 0}, begin, end, true).softmax(-1);
+    EXPECT_LT(difference(weights.nan_to_num(0), some), 2e-6);
   }
 
   void Compare(const NaiveResult& expected, size_t text, int64_t head, const at::Tensor& context,

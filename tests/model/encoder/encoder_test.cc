@@ -168,13 +168,12 @@ TEST_F(EncoderTest, ChecksWhatTheModelCanTake) {
   fake_.AddRandom("embeddings.segment", {2, kWidth});
   const auto encoder = Create();
   ASSERT_TRUE(encoder.ok()) << encoder.status();
-  const auto message = [&](const RaggedBatch& batch, std::vector<AttentionRequest> requests = {}) {
-    return std::string(encoder->Check(batch, requests).message());
+  const auto message = [&](const RaggedBatch& batch) {
+    return std::string(encoder->Check(batch).message());
   };
   EXPECT_EQ(message(Batch({{5, 6, 7}})), "");
   EXPECT_THAT(message(Batch({{5, 9}})), HasSubstr("token id 9 is not in [0, 9)"));
   EXPECT_THAT(message(Batch({{5, 6, 7, 8}})), HasSubstr("3 is not in [0, 3)"));
-  EXPECT_THAT(message(Batch({{5}}), {{2, 0, {}, 0, -1}}), HasSubstr("layer 2"));
   RaggedBatch batch = Batch({{5}});
   batch.segments = {2};
   EXPECT_THAT(message(batch), HasSubstr("segment 2 is not in [0, 2)"));
@@ -189,9 +188,9 @@ TEST_F(EncoderTest, ChecksWhatTheModelCanTake) {
 
 TEST_F(EncoderTest, GlobalTokensNeedAPatternThatHasThem) {
   const RaggedBatch batch = Batch({{5, 6}, {}, {}, {}, {1, 0}});
-  EXPECT_THAT(Create()->Check(batch, {}).message(), HasSubstr("no global attention"));
+  EXPECT_THAT(Create()->Check(batch).message(), HasSubstr("no global attention"));
   config_.patterns = {{"longformer", {{"window", "1"}}}};
-  EXPECT_TRUE(Create()->Check(batch, {}).ok());
+  EXPECT_TRUE(Create()->Check(batch).ok());
 }
 
 TEST_F(EncoderTest, NamesWhatItCannotBuild) {
