@@ -83,12 +83,13 @@ int RunAttend(const AttendCommand& command, const Client& client, Io& io) {
     PrintError(DescribeError(data.status(), client.target(), command.timeout), io);
     return Finish(ExitCodeFor(data.status()), io);
   }
-  if (IsForTerminal(command)) *io.out << RenderAttention(*data, command.style);
-  if (command.json) *io.out << AttentionJson(command.request.input(), *data) << '\n';
+  // The files first: whoever reads the output may stop before its end.
   if (absl::Status status = WriteFiles(command, *data); !status.ok()) {
     PrintError(status.message(), io);
     return kUsage;
   }
+  if (IsForTerminal(command)) *io.out << RenderAttention(*data, command.style);
+  if (command.json) *io.out << AttentionJson(command.request.input(), *data) << '\n';
   return Finish(kSuccess, io);
 }
 

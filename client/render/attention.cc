@@ -68,6 +68,9 @@ std::string RenderMatrix(const AttentionData& data, const AttentionMatrix& matri
   }
   map.column_numbers = matrix.columns;
   map.values = matrix.weights;
+  // Special tokens take most of the attention; on their scale the rest would be one shade.
+  const std::vector<AttendedPair> largest = TopPairs(matrix, data.header, 1);
+  if (!largest.empty()) map.highest = largest[0].weight;
   std::vector<float> attended(matrix.columns.size(), 0.0f);
   for (size_t row = 0; row < matrix.rows.size(); ++row) {
     for (size_t column = 0; column < attended.size(); ++column) {

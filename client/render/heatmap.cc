@@ -83,13 +83,35 @@ std::string NumberLines(const Heatmap& map, size_t label_width, const Style& sty
   return lines;
 }
 
-std::string Legend(double lowest, double largest, size_t indent, const Style& style) {
-  std::string legend = absl::StrFormat("%s%.4g ", std::string(indent, ' '), lowest);
+struct Scale {
+  double lowest = 0.0;
+  double highest = 0.0;
+  bool cut = false;  // larger values are shown too
+
+  double LevelOf(float value) const {
+    return highest > lowest ? (static_cast<double>(value) - lowest) / (highest - lowest) : 0.0;
+  }
+};
+
+Scale ScaleOf(const Heatmap& map) {
+  float largest = map.lowest;
+  for (const size_t row : map.rows) {
+    for (const size_t column : map.columns) {
+      largest = std::max(largest, map.values[row * map.column_numbers.size() + column]);
+    }
+  }
+  const bool cut = map.highest > map.lowest && map.highest < largest;
+  return {static_cast<double>(map.lowest), static_cast<double>(cut ? map.highest : largest), cut};
+}
+
+std::string Legend(const Scale& scale, size_t indent, const Style& style) {
+  // Adding 0 makes a 0 of -0.
+  std::string legend = absl::StrFormat("%s%.4g ", std::string(indent, ' '), scale.lowest + 0.0);
   for (size_t i = 0; i < kLegendCells; ++i) {
     absl::StrAppend(&legend, Cell(static_cast<double>(i) / (kLegendCells - 1), style));
   }
-  // Adding 0 makes a 0 of -0.
-  return absl::StrCat(legend, " ", absl::StrFormat("%.4g", largest + 0.0), "\n");
+  return absl::StrCat(legend, absl::StrFormat(" %.4g", scale.highest + 0.0),
+                      scale.cut ? " or more\n" : "\n");
 }
 
 }  // namespace
@@ -117,31 +139,25 @@ std::string Cell(double level, const Style& style) {
 std::string RenderHeatmap(const Heatmap& map, const Style& style) {
   if (map.rows.empty() || map.columns.empty()) return "";
   size_t label_width = 0;
-  float largest = map.lowest;
   for (const size_t row : map.rows) {
     label_width = std::max(label_width, DisplayWidth(map.row_labels[row]));
-    for (const size_t column : map.columns) {
-      largest = std::max(largest, map.values[row * map.column_numbers.size() + column]);
-    }
   }
+  const Scale scale = ScaleOf(map);
   const std::string gap_line = absl::StrCat(PadLeft("…", label_width), "\n");
-  const double scale = largest > map.lowest ? 1.0 / static_cast<double>(largest - map.lowest) : 0.0;
   std::string text = NumberLines(map, label_width, style);
   for (size_t i = 0; i < map.rows.size(); ++i) {
     const size_t row = map.rows[i];
     if (GapBefore(map.rows, i)) absl::StrAppend(&text, gap_line);
     const float* const values = &map.values[row * map.column_numbers.size()];
-    std::string line =
-        absl::StrCat(PadRight(map.row_labels[row], label_width), " ",
-                     Line(map, Paint("…", Color::kDim, style), [&](size_t column) {
-                       return Cell(static_cast<double>(values[column] - map.lowest) * scale, style);
-                     }));
+    std::string line = absl::StrCat(PadRight(map.row_labels[row], label_width), " ",
+                                    Line(map, Paint("…", Color::kDim, style), [&](size_t column) {
+                                      return Cell(scale.LevelOf(values[column]), style);
+                                    }));
     line.erase(line.find_last_not_of(' ') + 1);
     absl::StrAppend(&text, line, "\n");
   }
   if (GapAtEnd(map.rows, map.row_labels.size())) absl::StrAppend(&text, gap_line);
-  return absl::StrCat(text, Legend(static_cast<double>(map.lowest), static_cast<double>(largest),
-                                   label_width + 1, style));
+  return absl::StrCat(text, Legend(scale, label_width + 1, style));
 }
 
 std::vector<size_t> FitColumns(const std::vector<float>& importance, size_t room) {

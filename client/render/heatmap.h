@@ -23,13 +23,14 @@ struct Heatmap {
   std::vector<uint32_t> column_numbers;  // written above the columns, a digit below the other
   std::vector<float> values;             // [rows, columns]
   float lowest = 0.0f;                   // the value of the darkest shade
+  // Of the brightest, which larger ones have too; not above lowest: the largest value shown.
+  float highest = 0.0f;
   // Rows and columns to show, ascending; what lies between them is a "…".
   std::vector<size_t> rows;
   std::vector<size_t> columns;
 };
 
-// The shown cells and a line that tells what the shades mean: `lowest` to the largest value
-// shown.
+// The shown cells and a line that tells what the shades mean.
 std::string RenderHeatmap(const Heatmap& map, const Style& style);
 
 // Which columns of `importance` fit into `room` terminal columns together with the "…" between
