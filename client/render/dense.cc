@@ -45,12 +45,14 @@ absl::Status CheckAttention(const AttentionData& data) {
                                                    " weights where its shape says ", count));
   }
   const size_t keys = static_cast<size_t>(data.header.key_columns_size());
-  const bool lists_fit =
-      (data.dimension(0) == 1 || data.dimension(0) == static_cast<size_t>(data.header.layers_size())) &&
-      (data.dimension(1) == 1 || data.dimension(1) == static_cast<size_t>(data.header.heads_size())) &&
-      data.dimension(2) == static_cast<size_t>(data.header.query_rows_size()) &&
-      (data.top_k > 0 ? data.columns.size() == count
-                      : HasOneNumberARow(data) ? data.dimension(3) == 1 : data.dimension(3) == keys);
+  const bool lists_fit = (data.dimension(0) == 1 ||
+                          data.dimension(0) == static_cast<size_t>(data.header.layers_size())) &&
+                         (data.dimension(1) == 1 ||
+                          data.dimension(1) == static_cast<size_t>(data.header.heads_size())) &&
+                         data.dimension(2) == static_cast<size_t>(data.header.query_rows_size()) &&
+                         (data.top_k > 0           ? data.columns.size() == count
+                          : HasOneNumberARow(data) ? data.dimension(3) == 1
+                                                   : data.dimension(3) == keys);
   if (!lists_fit) {
     return absl::InvalidArgumentError("the shape of the attention does not fit its lists");
   }

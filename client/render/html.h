@@ -13,8 +13,8 @@ namespace heed::cli {
 
 // What the page shows. The pointers must live until the page is made; only `weights` is needed.
 struct AttentionPage {
-  // What was sent; the tokens' offsets point into it. The page shows the tokens alone where both are
-  // empty.
+  // What was sent; the tokens' offsets point into it. The page shows the tokens alone where both
+  // are empty.
   std::string text;
   std::string text_pair;
   // Unreduced or MEAN_HEADS, with or without top_k: weights left out by it are shown as such.
@@ -36,10 +36,10 @@ inline constexpr size_t kMaxExactPageBytes = 32 << 20;
 // Most weights of a page.
 inline constexpr size_t kMaxPageWeights = 64 << 20;
 
-// The page as UTF-8 HTML. It loads nothing: scripts, styles and data are inside, and its own content
-// security policy forbids the rest. No text or token can become markup.
-// INVALID_ARGUMENT where the parts do not fit each other, the reduction is none of those above, or
-// there are more than kMaxPageWeights weights.
+// The page as UTF-8 HTML. It loads nothing: scripts, styles and data are inside, and its own
+// content security policy forbids the rest. No text or token can become markup. INVALID_ARGUMENT
+// where the parts do not fit each other, the reduction is none of those above, or there are more
+// than kMaxPageWeights weights.
 absl::StatusOr<std::string> RenderAttentionPage(const AttentionPage& page);
 
 // The same into a file, replacing what is there. Also NOT_FOUND, PERMISSION_DENIED or UNKNOWN, with

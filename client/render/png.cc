@@ -55,9 +55,9 @@ std::vector<Rgb> ColorsOf(const std::vector<float>& values, const Range& range) 
 absl::Status CheckCells(size_t rows, size_t columns) {
   if (rows == 0 || columns == 0) return absl::InvalidArgumentError("nothing to draw");
   if (rows <= kMaxPngCells && columns <= kMaxPngCells) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("a picture of ", rows, " x ", columns, " cells is larger than ", kMaxPngCells,
-                   " a side: select fewer rows or columns"));
+  return absl::InvalidArgumentError(absl::StrCat("a picture of ", rows, " x ", columns,
+                                                 " cells is larger than ", kMaxPngCells,
+                                                 " a side: select fewer rows or columns"));
 }
 
 double LabelWidth(const std::vector<std::string>& labels, size_t step) {
@@ -111,8 +111,7 @@ void DrawRowLabels(const std::vector<std::string>& labels, const Box& plot, PngC
   }
 }
 
-void DrawColumnLabels(const std::vector<std::string>& labels, const Box& plot,
-                      PngCanvas* canvas) {
+void DrawColumnLabels(const std::vector<std::string>& labels, const Box& plot, PngCanvas* canvas) {
   const double cell = plot.width / static_cast<double>(labels.size());
   const double bottom = plot.y + plot.height;
   const size_t step = LabelEvery(cell);
@@ -130,9 +129,8 @@ absl::Status WriteMatrixPng(const std::string& path, const PngMatrix& matrix) {
   const size_t columns = matrix.column_labels.size();
   if (absl::Status status = CheckCells(rows, columns); !status.ok()) return status;
   if (matrix.values.size() != rows * columns) {
-    return absl::InvalidArgumentError(absl::StrCat("a matrix of ", rows, " x ", columns,
-                                                   " labels has ", matrix.values.size(),
-                                                   " values"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a matrix of ", rows, " x ", columns, " labels has ", matrix.values.size(), " values"));
   }
   Range range;
   bool found = false;
@@ -147,15 +145,14 @@ absl::Status WriteMatrixPng(const std::string& path, const PngMatrix& matrix) {
   plot.width = cell * static_cast<double>(columns);
   plot.height = cell * static_cast<double>(rows);
   const size_t step = LabelEvery(cell);
-  plot.x = kMargin + LabelWidth(matrix.row_labels, step) + kGap +
-           (matrix.row_axis.empty() ? 0.0 : 20.0);
+  plot.x =
+      kMargin + LabelWidth(matrix.row_labels, step) + kGap + (matrix.row_axis.empty() ? 0.0 : 20.0);
   plot.x = std::ceil(plot.x);
   plot.y = kTitleSpace;
-  const double below = LabelWidth(matrix.column_labels, step) + kGap +
-                       (matrix.column_axis.empty() ? 0.0 : 24.0);
+  const double below =
+      LabelWidth(matrix.column_labels, step) + kGap + (matrix.column_axis.empty() ? 0.0 : 24.0);
   const double bar_height = std::max(plot.height, kMinPlotHeight);
-  const double width =
-      std::max(plot.x + plot.width + 20.0 + kColorBarSpace + kMargin, kMinWidth);
+  const double width = std::max(plot.x + plot.width + 20.0 + kColorBarSpace + kMargin, kMinWidth);
   const double height = plot.y + std::max(plot.height + below, bar_height + kGap) + kMargin;
 
   absl::StatusOr<PngCanvas> canvas = PngCanvas::Create(width, height);
@@ -167,8 +164,8 @@ absl::Status WriteMatrixPng(const std::string& path, const PngMatrix& matrix) {
   DrawRowLabels(matrix.row_labels, plot, &*canvas);
   DrawColumnLabels(matrix.column_labels, plot, &*canvas);
   if (!matrix.row_axis.empty()) {
-    canvas->TextUpwards(matrix.row_axis, kMargin + 6.0, plot.y + plot.height / 2.0,
-                        Align::kCenter, kAxisStyle);
+    canvas->TextUpwards(matrix.row_axis, kMargin + 6.0, plot.y + plot.height / 2.0, Align::kCenter,
+                        kAxisStyle);
   }
   if (!matrix.column_axis.empty()) {
     canvas->Text(matrix.column_axis, plot.x + plot.width / 2.0, plot.y + plot.height + below - 6.0,
@@ -197,8 +194,8 @@ absl::Status WriteBarsPng(const std::string& path, const PngBars& bars) {
   const double y = kTitleSpace;
   const double plot_height = kBarStep * static_cast<double>(count);
   const double width = x + kBarsWidth + kNumberSpace + kMargin;
-  absl::StatusOr<PngCanvas> canvas = PngCanvas::Create(
-      width, y + plot_height + (bars.value_axis.empty() ? 0.0 : 26.0) + kMargin);
+  absl::StatusOr<PngCanvas> canvas =
+      PngCanvas::Create(width, y + plot_height + (bars.value_axis.empty() ? 0.0 : 26.0) + kMargin);
   if (!canvas.ok()) return canvas.status();
   DrawTitle(bars.title, width, &*canvas);
   const double zero = x + range.Share(0.0) * kBarsWidth;
@@ -275,24 +272,24 @@ absl::Status WriteAttentionGridPng(const std::string& path, const AttentionData&
   const double grid_width = static_cast<double>(heads) * (side + kPanelGap);
   const double grid_height = static_cast<double>(layers) * (side + kPanelGap);
   const double bar_height = std::clamp(grid_height - kPanelGap, kMinPlotHeight, 480.0);
-  const double width =
-      std::max(x + grid_width + 16.0 + kColorBarSpace + kMargin, kMinWidth);
+  const double width = std::max(x + grid_width + 16.0 + kColorBarSpace + kMargin, kMinWidth);
   absl::StatusOr<PngCanvas> canvas =
       PngCanvas::Create(width, y + std::max(grid_height, bar_height) + kMargin);
   if (!canvas.ok()) return canvas.status();
   DrawTitle(absl::StrCat(data.header.model_name(), ": attention of ", rows, " tokens"), width,
             &*canvas);
   for (size_t head = 0; head < heads; ++head) {
-    canvas->Text(HeadName(data, head), x + static_cast<double>(head) * (side + kPanelGap) + side / 2,
-                 y - 10.0, Align::kCenter, {.size = 11.0, .max_width = side});
+    canvas->Text(HeadName(data, head),
+                 x + static_cast<double>(head) * (side + kPanelGap) + side / 2, y - 10.0,
+                 Align::kCenter, {.size = 11.0, .max_width = side});
   }
   for (size_t layer = 0; layer < layers; ++layer) {
     const double top = y + static_cast<double>(layer) * (side + kPanelGap);
     canvas->Text(layer_names[layer], x - kGap, top + side / 2.0, Align::kEnd, kLabelStyle);
     for (size_t head = 0; head < heads; ++head) {
       const double left = x + static_cast<double>(head) * (side + kPanelGap);
-      canvas->Image(ColorsOf(DenseMatrix(data, layer, head), range), rows, columns, left, top,
-                    side, side);
+      canvas->Image(ColorsOf(DenseMatrix(data, layer, head), range), rows, columns, left, top, side,
+                    side);
       canvas->StrokeRectangle(left, top, side, side);
     }
   }

@@ -16,9 +16,10 @@ namespace heed::cli {
 // Labels may hold any bytes: what is not UTF-8 or would steer the text is made visible, and scripts
 // are drawn in their direction with the fonts of the system. Long labels are elided, and where not
 // all have room every k-th is drawn. Values that are not finite are grey.
-// Errors: INVALID_ARGUMENT for lists that do not fit each other, an empty matrix, or more cells than
-// kMaxPngCells a side or pixels than kMaxPngPixels; NOT_FOUND, PERMISSION_DENIED or UNKNOWN, with
-// the path and the system's reason, where the file cannot be written. Nothing is left behind then.
+// Errors: INVALID_ARGUMENT for lists that do not fit each other, an empty matrix, or more cells
+// than kMaxPngCells a side or pixels than kMaxPngPixels; NOT_FOUND, PERMISSION_DENIED or UNKNOWN,
+// with the path and the system's reason, where the file cannot be written. Nothing is left behind
+// then.
 inline constexpr size_t kMaxPngCells = 4096;
 inline constexpr size_t kMaxPngPixels = 32 << 20;
 

@@ -165,8 +165,7 @@ void PngCanvas::Image(const std::vector<Rgb>& colors, size_t rows, size_t column
   cairo_scale(context_.get(), width / static_cast<double>(columns),
               height / static_cast<double>(rows));
   cairo_set_source_surface(context_.get(), image.get(), 0, 0);
-  const bool shrinks =
-      width < static_cast<double>(columns) || height < static_cast<double>(rows);
+  const bool shrinks = width < static_cast<double>(columns) || height < static_cast<double>(rows);
   cairo_pattern_set_filter(cairo_get_source(context_.get()),
                            shrinks ? CAIRO_FILTER_GOOD : CAIRO_FILTER_NEAREST);
   cairo_pattern_set_extend(cairo_get_source(context_.get()), CAIRO_EXTEND_PAD);

@@ -44,8 +44,7 @@ class PngCanvas {
   // One line of `text`, centred on `y`; `align` says which part of it is at `x`.
   void Text(absl::string_view text, double x, double y, Align align, const TextStyle& style);
   // The same, turned to read upwards: centred on `x`, `align` along y (kEnd: ends at the top, y).
-  void TextUpwards(absl::string_view text, double x, double y, Align align,
-                   const TextStyle& style);
+  void TextUpwards(absl::string_view text, double x, double y, Align align, const TextStyle& style);
 
   // `colors`, [rows, columns], stretched over a rectangle with sharp cells, or averaged where there
   // are more cells than pixels.
