@@ -42,8 +42,9 @@ TEST(HeatmapTest, KeepsTheMostImportantThatFit) {
   const std::vector<float> importance = {5, 1, 4, 2, 3, 0};
   EXPECT_THAT(FitColumns(importance, 0), SizeIs(6));
   EXPECT_THAT(FitColumns(importance, 12), SizeIs(6));
-  // Two a column and one a gap: 0 … 2 … 4 … takes nine.
-  EXPECT_THAT(FitColumns(importance, 9), ElementsAre(0, 2, 3, 4));
+  // Two a column and one a gap.
+  EXPECT_THAT(FitColumns(importance, 10), ElementsAre(0, 2, 3, 4));
+  EXPECT_THAT(FitColumns(importance, 9), ElementsAre(0, 2, 4));
   EXPECT_THAT(FitColumns(importance, 8), ElementsAre(0, 2));
   EXPECT_THAT(FitColumns(importance, 1), ElementsAre(0));
   EXPECT_THAT(FitColumns({}, 10), SizeIs(0));
