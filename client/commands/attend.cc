@@ -2,11 +2,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/commands/attend_files.h"
 #include "client/commands/exit_code.h"
 #include "client/render/attention.h"
 #include "client/render/attention_json.h"
-#include "client/render/npz.h"
-#include "client/render/safetensors.h"
 
 namespace heed::cli {
 namespace {
@@ -59,18 +58,6 @@ v1::GetAttentionRequest Complete(const AttendCommand& command) {
   return request;
 }
 
-absl::Status WriteFiles(const AttendCommand& command, const AttentionData& data) {
-  if (!command.npz.empty()) {
-    if (absl::Status status = WriteNpz(command.npz, data); !status.ok()) return status;
-  }
-  if (!command.safetensors.empty()) {
-    if (absl::Status status = WriteSafetensors(command.safetensors, data); !status.ok()) {
-      return status;
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 int RunAttend(const AttendCommand& command, const Client& client, Io& io) {
@@ -84,7 +71,7 @@ int RunAttend(const AttendCommand& command, const Client& client, Io& io) {
     return Finish(ExitCodeFor(data.status()), io);
   }
   // The files first: whoever reads the output may stop before its end.
-  if (absl::Status status = WriteFiles(command, *data); !status.ok()) {
+  if (absl::Status status = WriteAttendFiles(command, *data, client, io); !status.ok()) {
     PrintError(status.message(), io);
     return kUsage;
   }

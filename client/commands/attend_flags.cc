@@ -27,7 +27,8 @@ Examples:
   heed attend "A man sleeps." --pair "A man is awake." --model nli --layers -1 --heads 3
   heed attend "Dull from start to end." --reduction rollout
   heed attend "Dull from start to end." --positions off
-  heed attend "Dull from start to end." --npz attention.npz)";
+  heed attend "Dull from start to end." --npz attention.npz
+  heed attend "Dull from start to end." --png attention.png --html attention.html)";
 
 std::optional<v1::AttentionReduction> ParseReduction(const std::string& name) {
   for (const auto reduction :
@@ -54,6 +55,12 @@ void AddOutputs(CLI::App* app, AttendFlags* flags) {
   app->add_flag("--json", flags->json, "One JSON object: tokens, labels and all weights");
   app->add_option("--npz", flags->npz, "Write the arrays for numpy.load()")->type_name("FILE");
   app->add_option("--safetensors", flags->safetensors, "Write the arrays as safetensors")
+      ->type_name("FILE");
+  app->add_option("--png", flags->png, "Draw all layers and heads, or the only one, as a picture")
+      ->type_name("FILE");
+  app->add_option("--html", flags->html,
+                  "Write a page that shows weights, rollout, entropy and importance; it needs no "
+                  "network")
       ->type_name("FILE");
 }
 
@@ -105,9 +112,9 @@ CLI::App* AddAttend(CLI::App* app, AttendFlags* flags) {
 }
 
 absl::StatusOr<AttendCommand> MakeAttend(const CLI::App& attend, AttendFlags flags) {
-  for (std::string* value :
-       {&flags.text, &flags.pair, &flags.model, &flags.layers, &flags.heads, &flags.rows,
-        &flags.columns, &flags.positions, &flags.npz, &flags.safetensors}) {
+  for (std::string* value : {&flags.text, &flags.pair, &flags.model, &flags.layers, &flags.heads,
+                             &flags.rows, &flags.columns, &flags.positions, &flags.npz,
+                             &flags.safetensors, &flags.png, &flags.html}) {
     Unprotect(value);
   }
   AttendCommand command;
@@ -147,6 +154,13 @@ absl::StatusOr<AttendCommand> MakeAttend(const CLI::App& attend, AttendFlags fla
   command.json = flags.json;
   command.npz = flags.npz;
   command.safetensors = flags.safetensors;
+  command.png = flags.png;
+  command.html = flags.html;
+  if (!flags.html.empty() && request.reduction() != v1::ATTENTION_REDUCTION_UNSPECIFIED &&
+      request.reduction() != v1::ATTENTION_REDUCTION_MEAN_HEADS) {
+    return absl::InvalidArgumentError(
+        "--html shows weights: it goes with --reduction none or mean_heads");
+  }
   return command;
 }
 

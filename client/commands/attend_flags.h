@@ -30,6 +30,8 @@ struct AttendFlags {
   bool json = false;
   std::string npz;
   std::string safetensors;
+  std::string png;
+  std::string html;
 };
 
 // Adds the command to `app`; `flags` must outlive the parse.

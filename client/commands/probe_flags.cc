@@ -38,6 +38,10 @@ CLI::App* AddTextProbe(CLI::App* parent, const char* name, const char* help, boo
   return probe;
 }
 
+void AddPng(CLI::App* probe, ProbeFlags* flags) {
+  probe->add_option("--png", flags->png, "Draw it as a picture instead")->type_name("FILE");
+}
+
 void AddSeed(CLI::App* probe, ProbeFlags* flags) {
   probe->add_option("--seed", flags->seed, "The same seed gives the same orders and tokens")
       ->type_name("N")
@@ -129,10 +133,12 @@ CLI::App* AddProbe(CLI::App* app, ProbeFlags* flags) {
       ->type_name("N")
       ->capture_default_str();
   AddSeed(layers, flags);
+  AddPng(layers, flags);
 
   CLI::App* const similarity =
       probe->add_subcommand("similarity", "Show how alike the encoding makes positions");
   AddModel(similarity, flags);
+  AddPng(similarity, flags);
   similarity->add_option("--count", flags->position_count, "Positions, from 0")
       ->type_name("N")
       ->capture_default_str();

@@ -172,7 +172,53 @@ TEST_F(AttendTest, WritesFilesAndNothingElse) {
   EXPECT_GT(std::filesystem::file_size(tensors), 1000u);
 }
 
+TEST_F(AttendTest, DrawsPictures) {
+  const std::string png = std::filesystem::path(::testing::TempDir()) / "attend_test.png";
+  for (const bool one_head : {false, true}) {
+    std::vector<std::string> arguments = {"attend", "one", "--png", png};
+    if (one_head) arguments.insert(arguments.end(), {"--layers", "0", "--heads", "1"});
+    std::filesystem::remove(png);
+    EXPECT_EQ(Run(arguments), 0) << err_.str();
+    std::ifstream file(png, std::ios::binary);
+    char magic[4] = {};
+    file.read(magic, sizeof(magic));
+    EXPECT_EQ(std::string(magic, 4), "\x89PNG");
+  }
+  EXPECT_EQ(out_.str(), "");
+}
+
+TEST_F(AttendTest, ThePageHasRolloutEntropyAndImportance) {
+  const std::string html = std::filesystem::path(::testing::TempDir()) / "attend_test.html";
+  EXPECT_EQ(Run({"attend", "one two", "--html", html, "--columns", "0:2", "--positions", "off"}), 0)
+      << err_.str();
+  EXPECT_EQ(err_.str(), "");
+  const auto requests = server_.attention().requests();
+  ASSERT_EQ(requests.size(), 3u);
+  EXPECT_EQ(requests[1].reduction(), v1::ATTENTION_REDUCTION_ROLLOUT);
+  EXPECT_TRUE(requests[1].has_key_columns());
+  EXPECT_EQ(requests[2].reduction(), v1::ATTENTION_REDUCTION_ENTROPY);
+  EXPECT_FALSE(requests[2].has_key_columns());
+  EXPECT_EQ(server_.requests().at(0).importance(), v1::IMPORTANCE_ROLLOUT_CLS);
+  EXPECT_TRUE(server_.requests().at(0).position_override().disabled());
+  std::ifstream file(html);
+  const std::string page((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
+}
+
+TEST_F(AttendTest, ThePageGoesWithoutWhatIsRefused) {
+  const std::string html = std::filesystem::path(::testing::TempDir()) / "attend_test.html";
+  server_.QueueErrors(1, {.code = grpc::StatusCode::INTERNAL, .message = "no", .reason = "BUG"});
+  EXPECT_EQ(Run({"attend", "one", "--html", html}), 0);
+  EXPECT_EQ(err_.str(), "heed: the page has no importance: no\n");
+  EXPECT_EQ(Run({"attend", "one", "--html", html, "--reduction", "flow"}), 2);
+}
+
 TEST_F(AttendTest, AFileThatCannotBeWrittenIsNamed) {
+  for (const char* flag : {"--png", "--html"}) {
+    err_.str("");
+    EXPECT_EQ(Run({"attend", "one", flag, "/nowhere/a file"}), 2);
+    EXPECT_THAT(err_.str(), HasSubstr("/nowhere/a file"));
+  }
   for (const char* flag : {"--npz", "--safetensors"}) {
     err_.str("");
     EXPECT_EQ(Run({"attend", "one", flag, "/nowhere/a file"}), 2);

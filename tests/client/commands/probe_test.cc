@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -111,6 +112,20 @@ TEST_F(ProbeTest, JsonIsOneObject) {
   }
   const auto similarity = nlohmann::json::parse(out_.str());
   EXPECT_EQ(similarity.at("similarity").at(31).at(0), -31);
+}
+
+TEST_F(ProbeTest, DrawsPictures) {
+  const std::string png = std::filesystem::path(::testing::TempDir()) / "probe_test.png";
+  const std::vector<std::vector<std::string>> probes = {
+      {"probe", "layers", "a", "--png", png},
+      {"probe", "similarity", "--encoding", "per_head", "--png", png}};
+  for (const auto& arguments : probes) {
+    std::filesystem::remove(png);
+    EXPECT_EQ(Run(arguments), 0) << err_.str();
+    EXPECT_TRUE(std::filesystem::exists(png));
+  }
+  EXPECT_EQ(out_.str(), "");
+  EXPECT_EQ(Run({"probe", "layers", "a", "--png", "/nowhere/x.png"}), 2);
 }
 
 TEST_F(ProbeTest, WrongFlagsAreUsage) {
