@@ -12,10 +12,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/client_internal.h"
 #include "client/rpc_error.h"
-#include "grpc/health/v1/health.grpc.pb.h"
-#include "heed/v1/classification.grpc.pb.h"
-#include "heed/v1/model.grpc.pb.h"
 
 namespace heed {
 namespace {
@@ -77,8 +75,9 @@ grpc::ChannelArguments MakeChannelArguments(const std::string& target,
   return args;
 }
 
-// How long to wait before asking again; nothing if the error is final or `left` is too short.
-std::optional<absl::Duration> RetryWait(const absl::Status& status, absl::Duration left) {
+}  // namespace
+
+std::optional<absl::Duration> internal::RetryWait(const absl::Status& status, absl::Duration left) {
   if (status.code() != absl::StatusCode::kResourceExhausted) return std::nullopt;
   const std::optional<absl::Duration> asked = GetRpcErrorDetails(status).retry_delay;
   if (!asked.has_value()) return std::nullopt;
@@ -88,19 +87,6 @@ std::optional<absl::Duration> RetryWait(const absl::Status& status, absl::Durati
   thread_local absl::BitGen random;
   return std::min(delay * absl::Uniform(random, 1.0, 1.2), left);
 }
-
-}  // namespace
-
-struct Client::Stubs {
-  explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
-      : classification(v1::ClassificationService::NewStub(channel)),
-        model(v1::ModelService::NewStub(channel)),
-        health(grpc::health::v1::Health::NewStub(channel)) {}
-
-  std::unique_ptr<v1::ClassificationService::Stub> classification;
-  std::unique_ptr<v1::ModelService::Stub> model;
-  std::unique_ptr<grpc::health::v1::Health::Stub> health;
-};
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Create(const std::string& target,
                                                        const ClientOptions& options) {
@@ -126,23 +112,6 @@ Client::Client(std::string target, ClientOptions options)
           target_, options_.credentials, MakeChannelArguments(target_, options_)))) {}
 
 Client::~Client() = default;
-
-template <typename Response, typename Method>
-absl::StatusOr<Response> Client::Call(const CallOptions& options, const Method& method) const {
-  const absl::Time deadline = options_.now() + options.deadline.value_or(options_.deadline);
-  while (true) {
-    grpc::ClientContext context;
-    // gRPC reads the real clock, whatever options_.now() says; only what is left counts.
-    context.set_deadline(absl::ToChronoTime(absl::Now() + (deadline - options_.now())));
-    Response response;
-    const grpc::Status outcome = method(&context, &response);
-    if (outcome.ok()) return response;
-    absl::Status status = FromGrpcStatus(outcome);
-    const std::optional<absl::Duration> wait = RetryWait(status, deadline - options_.now());
-    if (!wait.has_value()) return status;
-    options_.sleep(*wait);
-  }
-}
 
 absl::StatusOr<v1::ClassifyResponse> Client::Classify(const v1::ClassifyRequest& request,
                                                       const CallOptions& options) const {

@@ -2,6 +2,7 @@
 // errors that keep what the server said.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,10 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/attention_data.h"
 #include "client/service_config.h"
 #include "grpc/health/v1/health.pb.h"
+#include "heed/v1/attention.pb.h"
 #include "heed/v1/classification.pb.h"
 #include "heed/v1/model.pb.h"
+#include "heed/v1/probe.pb.h"
 
 namespace grpc {
 class ChannelCredentials;
@@ -34,6 +38,8 @@ struct ClientOptions {
   std::string user_agent = "heed-client";
   // Responses larger than this fail with RESOURCE_EXHAUSTED.
   int max_response_bytes = 64 << 20;
+  // Attention that takes more memory than this once it is decoded is refused when it is announced.
+  uint64_t max_attention_bytes = uint64_t{4} << 30;
   // Time, for tests. Empty: the real clock.
   std::function<absl::Time()> now;
   std::function<void(absl::Duration)> sleep;
@@ -43,6 +49,9 @@ struct CallOptions {
   // Instead of ClientOptions::deadline.
   std::optional<absl::Duration> deadline;
 };
+
+// Hears how far a GetAttention is, on its thread: bytes of weights that came, of those announced.
+using AttentionProgress = std::function<void(uint64_t received_bytes, uint64_t total_bytes)>;
 
 // Thread-safe; calls from many threads share the connections. Making one does not connect.
 //
@@ -69,6 +78,23 @@ class Client {
                                                 const CallOptions& options = {}) const;
   absl::StatusOr<v1::TokenizeResponse> Tokenize(const v1::TokenizeRequest& request,
                                                 const CallOptions& options = {}) const;
+
+  // The attention of one text, all its tiles put together. INTERNAL for an answer that does not
+  // hold what its header announces, RESOURCE_EXHAUSTED beyond ClientOptions::max_attention_bytes.
+  // The deadline counts for the whole stream; it is tried again only if nothing has come yet.
+  absl::StatusOr<AttentionData> GetAttention(const v1::GetAttentionRequest& request,
+                                             const AttentionProgress& progress = {},
+                                             const CallOptions& options = {}) const;
+
+  absl::StatusOr<v1::ProbePermutationResponse> ProbePermutation(
+      const v1::ProbePermutationRequest& request, const CallOptions& options = {}) const;
+  absl::StatusOr<v1::ProbeMaskingResponse> ProbeMasking(const v1::ProbeMaskingRequest& request,
+                                                        const CallOptions& options = {}) const;
+  absl::StatusOr<v1::GetLayerProfileResponse> GetLayerProfile(
+      const v1::GetLayerProfileRequest& request, const CallOptions& options = {}) const;
+  absl::StatusOr<v1::GetPositionSimilarityResponse> GetPositionSimilarity(
+      const v1::GetPositionSimilarityRequest& request, const CallOptions& options = {}) const;
+
   // `service` as in grpc.health.v1; empty: the server as a whole. NOT_FOUND for a service that the
   // server does not know.
   absl::StatusOr<grpc::health::v1::HealthCheckResponse> CheckHealth(

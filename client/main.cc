@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "client/commands/cli.h"
 
@@ -20,6 +22,16 @@ size_t TerminalColumns(bool out_is_terminal) {
   winsize size = {};
   if (out_is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) return size.ws_col;
   return 0;
+}
+
+heed::cli::Palette TerminalPalette() {
+  const char* const color_term = std::getenv("COLORTERM");
+  const absl::string_view depth = color_term != nullptr ? color_term : "";
+  if (depth == "truecolor" || depth == "24bit") return heed::cli::Palette::kTrueColor;
+  const char* const term = std::getenv("TERM");
+  return term != nullptr && absl::StrContains(term, "256color")
+             ? heed::cli::Palette::kGrey256
+             : heed::cli::Palette::kShadeCharacters;
 }
 
 }  // namespace
@@ -40,6 +52,7 @@ int main(int argc, char** argv) {
   io.out_is_terminal = isatty(STDOUT_FILENO) == 1;
   io.err_is_terminal = isatty(STDERR_FILENO) == 1;
   io.no_color = no_color != nullptr && *no_color != '\0';
+  io.palette = TerminalPalette();
   io.columns = TerminalColumns(io.out_is_terminal);
   io.now = [] { return absl::Now(); };
   io.sleep = [](absl::Duration wait) { absl::SleepFor(wait); };

@@ -10,7 +10,9 @@ const char kServiceConfig[] = R"json({
         {"service": "heed.v1.ClassificationService", "method": "Classify"},
         {"service": "heed.v1.ModelService", "method": "ListModels"},
         {"service": "heed.v1.ModelService", "method": "GetModel"},
-        {"service": "heed.v1.ModelService", "method": "Tokenize"}
+        {"service": "heed.v1.ModelService", "method": "Tokenize"},
+        {"service": "heed.v1.AttentionService", "method": "GetAttention"},
+        {"service": "heed.v1.ProbeService"}
       ],
       "retryPolicy": {
         "maxAttempts": 5,

@@ -11,12 +11,13 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-RUNTIME_PACKAGES=(ca-certificates libgrpc++1.51 libprotobuf32 libprometheus-cpp-core1.0
-  libprometheus-cpp-pull1.0 libspdlog1.10 libxxhash0)
-BUILD_PACKAGES=(build-essential ca-certificates ccache cmake git libabsl-dev libcli11-dev libgmock-dev
-  libgrpc++-dev libgtest-dev libprotobuf-dev libspdlog-dev libxxhash-dev ninja-build nlohmann-json3-dev
-  pkg-config prometheus-cpp-dev protobuf-compiler protobuf-compiler-grpc python3 python3-pip unzip)
-TEST_PACKAGES=(curl)
+RUNTIME_PACKAGES=(ca-certificates fonts-dejavu-core libgrpc++1.51 libpangocairo-1.0-0 libprotobuf32
+  libprometheus-cpp-core1.0 libprometheus-cpp-pull1.0 libspdlog1.10 libxxhash0 libzip4)
+BUILD_PACKAGES=(build-essential ca-certificates ccache cmake fonts-dejavu-core git libabsl-dev
+  libcli11-dev libgmock-dev libgrpc++-dev libgtest-dev libpango1.0-dev libprotobuf-dev libspdlog-dev
+  libxxhash-dev libzip-dev ninja-build nlohmann-json3-dev pkg-config prometheus-cpp-dev
+  protobuf-compiler protobuf-compiler-grpc python3 python3-pip unzip)
+TEST_PACKAGES=(chromium curl)
 GRPCURL_VERSION=v1.8.9
 
 [ "$(uname -m)" = x86_64 ] || die "the pinned LibTorch is for x86_64, this machine is $(uname -m)"
@@ -57,6 +58,22 @@ install_googleapis() {
   stamp "$folder" googleapis-common-protos
 }
 
+# Playwright drives Debian's Chromium in the test of the HTML page; it goes into a folder of its own,
+# away from the system's Python.
+install_playwright() {
+  local folder="$THIRD_PARTY/playwright" pins=(playwright greenlet) name
+  up_to_date "$folder" "${pins[@]}" && return 0
+  new_work "$THIRD_PARTY/.playwright"
+  for name in "${pins[@]}"; do fetch_pin "$name" "$work/wheels"; done
+  say "unpacking Playwright into $folder"
+  for name in "$work"/wheels/*.whl; do unzip -q -o "$name" -d "$work/python"; done
+  # unzip keeps the executable bit only where the wheel has it.
+  chmod +x "$work/python/playwright/driver/node"
+  rm -rf "$folder"
+  mv "$work/python" "$folder"
+  stamp "$folder" "${pins[@]}"
+}
+
 # buf lints the protos; grpcurl is an independent gRPC client for the end-to-end tests.
 install_test_tools() {
   local folder="$THIRD_PARTY/tools"
@@ -90,6 +107,7 @@ case "$mode" in
     if [ "$mode" = --tests ]; then
       apt_install "${TEST_PACKAGES[@]}"
       install_test_tools
+      install_playwright
     fi
     ;;
   *) die "usage: deploy/install-deps.sh [--build|--runtime|--tests]" ;;

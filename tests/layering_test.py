@@ -41,7 +41,9 @@ RULES = [
      [OWN_STD, ABSL, r'prometheus/(?!exposer)', r'spdlog/', r'CLI/', JSON, API, CORE]),
     (rf'server/({SERVICE_FILES})\.(h|cc)$',
      [OWN_STD, ABSL, r'prometheus/', r'spdlog/', GRPC, PROTO, API, CORE, SERVICE]),
-    (r'client/', [OWN_STD, ABSL, GRPC, PROTO, JSON, r'CLI/', r'client/', r'(png|stb\w*)\.h$']),
+    (r'client/render/png\w*\.(h|cc)$', [OWN_STD, ABSL, PROTO, r'cairo\.h$', r'pango/pangocairo\.h$',
+                                      r'client/']),
+    (r'client/', [OWN_STD, ABSL, GRPC, PROTO, JSON, r'CLI/', r'client/', r'zip\.h$']),
 ]
 SOURCES = {'.h', '.cc', '.inc'}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -97,6 +99,7 @@ def self_test():
       ('server/scheduler.h', 'model/engine.h'), ('server/metrics.cc', 'prometheus/exposer.h'),
       ('server/options.cc', 'server/convert.h'), ('server/service_model.cc', 'model/engine.h'),
       ('server/service_model.cc', 'ATen/ATen.h'), ('client/client.cc', 'server/clock.h'),
+      ('client/render/html.cc', 'cairo.h'), ('client/render/png.cc', 'grpcpp/grpcpp.h'),
       ('client/client.cc', 'model/api/error.h'), ('server/clock.h', 'boost/asio.hpp'),
   ]
   for path, header in refused:

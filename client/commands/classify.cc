@@ -12,6 +12,7 @@
 #include "client/commands/exit_code.h"
 #include "client/render/classification.h"
 #include "client/render/entities.h"
+#include "client/render/importance.h"
 #include "client/render/json.h"
 #include "client/rpc_error.h"
 
@@ -65,6 +66,7 @@ class ResultWriter {
     } else if (text.result.labels().empty()) {
       // The model labels tokens; one that labels texts has at least one label.
       *io_.out << RenderEntities(text.index, text.input, text.result, command_.style);
+      ShowImportance(text);
     } else {
       AddRow(text);
     }
@@ -79,9 +81,16 @@ class ResultWriter {
     rows_.push_back({text.input, text.result});
     auto& labels = *rows_.back().result.mutable_labels();
     if (!command_.top_k && labels.size() > 1) labels.DeleteSubrange(1, labels.size() - 1);
-    if (!text.last_of_call) return;
+    // What belongs to one text stands right below it.
+    const bool own_lines = command_.importance != v1::IMPORTANCE_UNSPECIFIED;
+    if (!text.last_of_call && !own_lines) return;
     *io_.out << table_.Render(rows_);
     rows_.clear();
+    ShowImportance(text);
+  }
+
+  void ShowImportance(const ClassifiedText& text) {
+    *io_.out << RenderImportance(text.input, text.result, command_.style);
   }
 
   const ClassifyCommand& command_;
@@ -96,6 +105,7 @@ v1::ClassifyRequest MakeRequest(const ClassifyCommand& command) {
   // A model that labels tokens refuses a number of labels, so that a table's one is picked here.
   request.set_top_k(command.top_k.value_or(0));
   request.set_entity_aggregation(command.entities);
+  request.set_importance(command.importance);
   request.set_return_logits(command.logits);
   request.set_long_text_policy(command.truncate ? v1::LONG_TEXT_POLICY_TRUNCATE
                                                 : v1::LONG_TEXT_POLICY_ERROR);

@@ -25,6 +25,8 @@ struct ClassifyCommand {
   absl::Duration timeout;  // of one call, for messages
   // Of models that label tokens; unspecified: the server's default.
   v1::EntityAggregation entities = v1::ENTITY_AGGREGATION_UNSPECIFIED;
+  // How much each token matters; unspecified: not asked for.
+  v1::Importance importance = v1::IMPORTANCE_UNSPECIFIED;
 };
 
 // Returns the exit code. Results come in the order of the texts, as soon as those before are known.

@@ -12,23 +12,26 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "client/commands/arguments.h"
+#include "client/commands/attend_flags.h"
 #include "client/commands/classify.h"
 #include "client/commands/exit_code.h"
 #include "client/commands/health.h"
 #include "client/commands/models.h"
+#include "client/commands/probe_flags.h"
 #include "client/commands/tokenize.h"
 #include "client/render/text.h"
 
 namespace heed::cli {
 namespace {
 
-constexpr char kAbout[] = "Classify text with a Heed server.";
+constexpr char kAbout[] = "Classify text with a Heed server, and see what it attends to.";
 
 constexpr char kFooter[] = R"(Examples:
   heed classify "A film I would watch again."
   heed classify --file reviews.txt --top-k 2
   heed classify --json < reviews.txt > results.jsonl
+  heed attend "A film I would watch again."
   heed --server heed.example:50051 models
   heed health --wait 30 && heed tokenize "How a model reads this."
 
@@ -47,39 +50,9 @@ an empty text. Results come in the order of the texts; at an error those before 
 Examples:
   heed classify "Dull from start to end." "A delight."
   heed classify --pair "A man sleeps." "A man is awake." --model nli
+  heed classify --importance rollout_cls "A delight from start to end."
   heed classify --entities first "Ada lived in London." --model ner
   heed classify --file - --jsonl --json < pairs.jsonl)";
-
-// CLI11 reads "[a, b]" as a list and "" and "%%" as separators, but a text is a text: such an
-// argument, and each behind "--", is marked before CLI11 sees it, and unmarked afterwards.
-constexpr char kMark = '\x02';
-
-bool LooksLikeSyntax(absl::string_view argument) {
-  return argument.empty() || argument.front() == '[' || argument.front() == '{' ||
-         argument.front() == '%' || argument.front() == kMark;
-}
-
-// The arguments, last first, as CLI11 takes them.
-std::vector<std::string> Protect(int argc, const char* const* argv) {
-  std::vector<std::string> arguments;
-  bool all_texts = false;
-  for (int i = 1; i < argc; ++i) {
-    const absl::string_view argument = argv[i];
-    if (!all_texts && argument == "--") {
-      all_texts = true;
-    } else if (all_texts || LooksLikeSyntax(argument)) {
-      arguments.push_back(absl::StrCat(std::string(1, kMark), argument));
-    } else {
-      arguments.emplace_back(argument);
-    }
-  }
-  std::reverse(arguments.begin(), arguments.end());
-  return arguments;
-}
-
-void Unprotect(std::string* argument) {
-  if (!argument->empty() && argument->front() == kMark) argument->erase(0, 1);
-}
 
 // "30", "1.5" (seconds), "500ms", "2m".
 bool ParseSeconds(const std::string& text, absl::Duration* duration) {
@@ -106,6 +79,12 @@ std::optional<v1::EntityAggregation> ParseEntities(absl::string_view name) {
   return std::nullopt;
 }
 
+std::optional<v1::Importance> ParseImportance(absl::string_view name) {
+  if (name == "rollout_cls") return v1::IMPORTANCE_ROLLOUT_CLS;
+  if (name == "mean_last_layer_cls") return v1::IMPORTANCE_MEAN_LAST_LAYER_CLS;
+  return std::nullopt;
+}
+
 // Where the flags of all commands land.
 struct Flags {
   std::string server = "127.0.0.1:50051";
@@ -121,8 +100,11 @@ struct Flags {
   InputOptions input;
   bool logits = false;
   std::string entities;
+  std::string importance;
   std::string models_name;
   std::string service;
+  AttendFlags attend;
+  ProbeFlags probe;
 };
 
 void AddInputFlags(CLI::App* command, Flags* flags) {
@@ -150,13 +132,17 @@ struct Commands {
   CLI::App* models;
   CLI::App* tokenize;
   CLI::App* health;
+  CLI::App* attend;
+  CLI::App* probe;
 };
 
 Commands AddCommands(CLI::App* app, Flags* flags) {
   Commands commands = {app->add_subcommand("classify", "Label texts, with scores"),
                        app->add_subcommand("models", "List the models of the server, or show one"),
                        app->add_subcommand("tokenize", "Show the tokens a model reads"),
-                       app->add_subcommand("health", "Tell whether the server serves")};
+                       app->add_subcommand("health", "Tell whether the server serves"),
+                       AddAttend(app, &flags->attend),
+                       AddProbe(app, &flags->probe)};
   AddInputFlags(commands.classify, flags);
   commands.classify
       ->add_option("-k,--top-k", flags->top_k,
@@ -171,6 +157,15 @@ Commands AddCommands(CLI::App* app, Flags* flags) {
       ->type_name("HOW")
       ->check([](const std::string& how) {
         return ParseEntities(how) ? std::string() : "none, simple or first are wanted";
+      });
+  commands.classify
+      ->add_option("--importance", flags->importance,
+                   "Show how much each token matters to the summary token: rollout_cls (attention "
+                   "rollout through all layers) or mean_last_layer_cls")
+      ->type_name("HOW")
+      ->check([](const std::string& how) {
+        return ParseImportance(how) ? std::string()
+                                    : "rollout_cls or mean_last_layer_cls is wanted";
       });
   AddJsonFlag(commands.classify, flags);
   commands.classify->add_flag("--no-text", flags->no_text, "With --json: leave the texts out");
@@ -227,6 +222,7 @@ Style StyleOf(const Flags& flags, const Io& io) {
   style.color =
       flags.color == "always" || (flags.color == "auto" && io.out_is_terminal && !io.no_color);
   style.columns = io.columns;
+  style.palette = io.palette;
   return style;
 }
 
@@ -252,6 +248,18 @@ int Dispatch(const CLI::App& app, const Commands& commands, Flags flags, Io& io)
     ParseSeconds(flags.wait, &wait);
     return RunHealth({flags.service, wait, flags.json, style, timeout}, **client, io);
   }
+  if (app.got_subcommand(commands.attend)) {
+    absl::StatusOr<AttendCommand> attend = MakeAttend(*commands.attend, flags.attend);
+    if (!attend.ok()) return Usage(attend.status().message(), io);
+    attend->style = style;
+    attend->timeout = timeout;
+    return RunAttend(*attend, **client, io);
+  }
+  if (app.got_subcommand(commands.probe)) {
+    const absl::StatusOr<int> code =
+        RunProbe(*commands.probe, flags.probe, style, timeout, **client, io);
+    return code.ok() ? *code : Usage(code.status().message(), io);
+  }
   CLI::App* const reader =
       app.got_subcommand(commands.classify) ? commands.classify : commands.tokenize;
   if (reader->count("--pair") > 0) flags.input.pair = flags.pair;
@@ -264,6 +272,7 @@ int Dispatch(const CLI::App& app, const Commands& commands, Flags flags, Io& io)
                              !flags.no_text, style,          timeout};
   if (reader->count("--top-k") > 0) command.top_k = flags.top_k;
   command.entities = ParseEntities(flags.entities).value_or(v1::ENTITY_AGGREGATION_UNSPECIFIED);
+  command.importance = ParseImportance(flags.importance).value_or(v1::IMPORTANCE_UNSPECIFIED);
   return RunClassify(command, **client, io);
 }
 
@@ -281,7 +290,7 @@ int RunCli(int argc, const char* const* argv, Io& io) {
       app.exit(error, *io.out, *io.err);
       return Finish(kSuccess, io);
     }
-    return Usage(absl::StrReplaceAll(error.what(), {{std::string(1, kMark), ""}}), io);
+    return Usage(UnprotectMessage(error.what()), io);
   }
   return Dispatch(app, commands, std::move(flags), io);
 }

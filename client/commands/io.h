@@ -20,6 +20,7 @@ struct Io {
   bool err_is_terminal = false;
   // The user wants no colours, whatever the terminal can do (https://no-color.org).
   bool no_color = false;
+  Palette palette = Palette::kShadeCharacters;
   // Columns of the terminal; 0: unknown or none.
   size_t columns = 0;
   std::function<absl::Time()> now;

@@ -1,75 +1,17 @@
 #include "client/render/json.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/base/casts.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/render/entities.h"
+#include "client/render/json_util.h"
 
 namespace heed::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-// JSON escapes only C0. DEL, C1 (two bytes, C2 80 … C2 9F) and the bidirectional controls are
-// outside ASCII only inside strings, where \u is the same character.
-std::string Dump(const Json& json) {
-  const std::string text =
-      json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
-  std::string result;
-  result.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = [&text](size_t at) {
-      return at < text.size() ? static_cast<unsigned char>(text[at]) : 0u;
-    };
-    if (byte(i) == 0x7F) {
-      absl::StrAppend(&result, "\\u007f");
-    } else if (byte(i) == 0xC2 && byte(i + 1) < 0xA0) {
-      absl::StrAppendFormat(&result, "\\u%04x", byte(i + 1));
-      i += 1;
-    } else if (byte(i) == 0xE2 && byte(i + 1) == 0x80 && byte(i + 2) >= 0xA8 &&
-               byte(i + 2) <= 0xAE) {
-      absl::StrAppendFormat(&result, "\\u20%02x", byte(i + 2) - 0x80);
-      i += 2;
-    } else if (byte(i) == 0xE2 && byte(i + 1) == 0x81 && byte(i + 2) >= 0xA6 &&
-               byte(i + 2) <= 0xA9) {
-      absl::StrAppendFormat(&result, "\\u20%02x", byte(i + 2) - 0x40);
-      i += 2;
-    } else {
-      result.push_back(text[i]);
-    }
-  }
-  return result;
-}
-
-// The double whose shortest decimals are those of the float: 0.9, not 0.8999999761581421. What is
-// not finite has no JSON number and becomes null.
-Json Shortest(float value) {
-  if (!std::isfinite(value)) return nullptr;
-  char digits[32];
-  const auto end = std::to_chars(digits, digits + sizeof(digits), value).ptr;
-  double result = 0.0;
-  if (!absl::SimpleAtod(absl::string_view(digits, static_cast<size_t>(end - digits)), &result)) {
-    return value;
-  }
-  return result;
-}
-
 double Seconds(const google::protobuf::Duration& duration) {
   return static_cast<double>(duration.seconds()) + static_cast<double>(duration.nanos()) / 1e9;
-}
-
-Json UsageJson(const v1::TokenUsage& usage) {
-  return {{"token_count", usage.token_count()},
-          {"original_token_count", usage.original_token_count()},
-          {"truncated", usage.truncated()},
-          {"chunk_count", usage.chunk_count()}};
 }
 
 void AddText(const v1::TextInput& input, Json* json) {
@@ -78,12 +20,7 @@ void AddText(const v1::TextInput& input, Json* json) {
 }
 
 void AddLabels(const v1::Classification& result, Json* json) {
-  Json& labels = (*json)["labels"] = Json::array();
-  for (const v1::LabelScore& label : result.labels()) {
-    labels.push_back({{"label", label.label()},
-                      {"label_id", label.label_id()},
-                      {"score", Shortest(label.score())}});
-  }
+  (*json)["labels"] = LabelsJson(result);
   if (result.logits().empty()) return;
   Json& logits = (*json)["logits"] = Json::array();
   for (const float logit : result.logits()) logits.push_back(Shortest(logit));
@@ -130,6 +67,13 @@ void AddEntities(const ClassifiedText& text, bool with_text, Json* json) {
   }
 }
 
+void AddImportance(const v1::Classification& result, Json* json) {
+  Json& tokens = (*json)["tokens"] = Json::array();
+  for (const v1::Token& token : result.tokens()) tokens.push_back(TokenJson(token));
+  Json& importance = (*json)["token_importance"] = Json::array();
+  for (const float value : result.token_importance()) importance.push_back(Shortest(value));
+}
+
 }  // namespace
 
 std::string ClassificationJson(const ClassifiedText& text, bool with_text) {
@@ -141,6 +85,7 @@ std::string ClassificationJson(const ClassifiedText& text, bool with_text) {
   } else {
     AddLabels(text.result, &json);
   }
+  if (!text.result.token_importance().empty()) AddImportance(text.result, &json);
   json["usage"] = UsageJson(text.result.usage());
   const v1::Timing& timing = text.result.timing();
   json["timing"] = {{"tokenize", Seconds(timing.tokenize())},
@@ -182,14 +127,7 @@ std::string TokenizedJson(uint64_t index, const v1::TextInput& input,
   AddText(input, &json);
   json["tokens"] = Json::array();
   for (const v1::Token& token : result.tokens()) {
-    json["tokens"].push_back({{"piece", token.piece()},
-                              {"id", token.id()},
-                              {"start_byte", token.start_byte()},
-                              {"end_byte", token.end_byte()},
-                              {"start_char", token.start_char()},
-                              {"end_char", token.end_char()},
-                              {"segment", token.segment()},
-                              {"special", token.special()}});
+    json["tokens"].push_back(TokenJson(token));
   }
   json["usage"] = UsageJson(result.usage());
   return Dump(json);

@@ -15,10 +15,11 @@ namespace heed::cli {
 // order; scores are the shortest decimals that give the same float back; times are in seconds.
 // Control characters are escaped, also those that JSON would allow.
 
-// {"index", "text"?, "text_pair"?, "labels": [{"label", "label_id", "score"}], "logits"?, "usage",
-// "timing", "model", "model_version"}; logits only where the server sent them. Of a model that
-// labels tokens, instead of labels and logits: "entities": [{"label", "score", "start_byte",
-// "end_byte", "start_char", "end_char", "segment", "text"?}], "token_logits"? (a list a token).
+// {"index", "text"?, "text_pair"?, "labels": [{"label", "label_id", "score"}], "logits"?,
+// "tokens"?, "token_importance"?, "usage", "timing", "model", "model_version"}; logits, tokens and
+// importance only where the server sent them. Of a model that labels tokens, instead of labels and
+// logits: "entities": [{"label", "score", "start_byte", "end_byte", "start_char", "end_char",
+// "segment", "text"?}], "token_logits"? (a list a token).
 std::string ClassificationJson(const ClassifiedText& text, bool with_text);
 
 std::string ModelJson(const v1::Model& model);

@@ -9,11 +9,16 @@
 
 namespace heed::cli {
 
+// What a terminal has for shades, where it has colours at all.
+enum class Palette { kShadeCharacters, kGrey256, kTrueColor };
+
 // How output is to look; the same for a whole run.
 struct Style {
   bool color = false;
   // Columns of a line; 0: unlimited, as in a file or a pipe.
   size_t columns = 0;
+  // Counts only with `color`.
+  Palette palette = Palette::kShadeCharacters;
 };
 
 enum class Color { kBold, kDim, kGreen, kYellow, kRed };

@@ -93,6 +93,16 @@ std::optional<size_t> FindBadUtf8(absl::string_view text) {
   return std::nullopt;
 }
 
+std::u32string ToUtf32(absl::string_view text) {
+  std::u32string result;
+  while (!text.empty()) {
+    const CodePoint c = Decode(text);
+    result.push_back(c.bytes == 0 ? U'\uFFFD' : c.value);
+    text.remove_prefix(c.bytes == 0 ? 1 : c.bytes);
+  }
+  return result;
+}
+
 std::string Escape(absl::string_view text) {
   std::string result;
   result.reserve(text.size());

@@ -14,6 +14,9 @@ namespace heed::cli {
 // forms); nothing if all of `text` is.
 std::optional<size_t> FindBadUtf8(absl::string_view text);
 
+// `text` as code points; U+FFFD for each byte that is not part of well-formed UTF-8.
+std::u32string ToUtf32(absl::string_view text);
+
 // `text` with everything that could steer a terminal or reorder a line made visible: "\n", "\t",
 // "\x1b", "\u202e" (C0, DEL, C1, line separators and bidirectional controls). Bytes that are not
 // UTF-8 become "\xNN". A backslash stays one: the result is for eyes, not for parsers.

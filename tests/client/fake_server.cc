@@ -62,6 +62,13 @@ void FillResult(const std::string& text, const v1::ClassifyRequest& request,
     result->add_logits(good ? -1.5f : 1.5f);
     result->add_logits(good ? 1.5f : -1.5f);
   }
+  if (request.importance() != v1::IMPORTANCE_UNSPECIFIED) {
+    AddFakeTokens(text, result->mutable_tokens());
+    const auto count = static_cast<float>(result->tokens_size());
+    for (int i = 0; i < result->tokens_size(); ++i) {
+      result->add_token_importance(2.0f * static_cast<float>(i + 1) / (count * (count + 1.0f)));
+    }
+  }
   SetUsage(text, request.long_text_policy(), result->mutable_usage());
   result->mutable_timing()->mutable_compute()->set_nanos(2'000'000);
 }
@@ -101,6 +108,8 @@ FakeServer::FakeServer() {
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(this);
   builder.RegisterService(&models_);
+  builder.RegisterService(&attention_);
+  builder.RegisterService(&probe_);
   builder.RegisterService(&health_);
   server_ = builder.BuildAndStart();
 }

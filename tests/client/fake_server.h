@@ -13,6 +13,7 @@
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "heed/v1/classification.grpc.pb.h"
 #include "heed/v1/model.grpc.pb.h"
+#include "tests/client/fake_attention.h"
 
 namespace heed::testing {
 
@@ -35,7 +36,8 @@ grpc::Status MakeStatus(const FakeError& error);
 // - to the model "tokens": an entity "X" of the first two bytes, score 0.9, and with logits one row
 //   {0.5, -1.5}; like a real one it refuses top_k;
 // - any other: label "positive" where the text contains "good", else "negative"; score 0.9 and 0.1,
-//   logits {negative, positive}; one token a byte, truncated to 10 where the policy allows it.
+//   logits {negative, positive}; one token a byte, truncated to 10 where the policy allows it; with
+//   importance the tokens of AddFakeTokens(), the i-th of n with 2 (i + 1) / (n (n + 1)).
 class FakeServer final : public v1::ClassificationService::Service {
  public:
   FakeServer();
@@ -51,6 +53,9 @@ class FakeServer final : public v1::ClassificationService::Service {
   // Of the calls so far, in order of arrival.
   std::vector<v1::ClassifyRequest> requests() const;
   int most_calls_at_once() const;
+
+  FakeAttention& attention() { return attention_; }
+  FakeProbe& probe() { return probe_; }
 
   grpc::Status Classify(grpc::ServerContext* context, const v1::ClassifyRequest* request,
                         v1::ClassifyResponse* response) override;
@@ -86,6 +91,8 @@ class FakeServer final : public v1::ClassificationService::Service {
   int calls_now_ = 0;
   int most_calls_ = 0;
   Models models_;
+  FakeAttention attention_;
+  FakeProbe probe_;
   Health health_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

@@ -41,9 +41,9 @@ TEST(TextTest, CountsColumns) {
   EXPECT_EQ(DisplayWidth("e\u0301"), 1u);  // e and a combining accent
   EXPECT_EQ(DisplayWidth("中文"), 4u);
   EXPECT_EQ(DisplayWidth("😀"), 2u);
-  EXPECT_EQ(DisplayWidth("👍🏽"), 2u);         // with a skin tone
+  EXPECT_EQ(DisplayWidth("👍🏽"), 2u);                // with a skin tone
   EXPECT_EQ(DisplayWidth("👩\u200d👩\u200d👧"), 2u);  // a family, joined
-  EXPECT_EQ(DisplayWidth("❤\ufe0f"), 2u);          // text heart shown as emoji
+  EXPECT_EQ(DisplayWidth("❤\ufe0f"), 2u);             // text heart shown as emoji
   EXPECT_EQ(DisplayWidth("…"), 1u);
 }
 
