@@ -71,7 +71,8 @@ TEST_F(PngTest, PaintsEachCellInTheColourOfItsValue) {
   for (const double value : {0.0, 0.25, 1.0}) {
     EXPECT_NEAR(picture.Count(ColorOf(value)), 1024, 80) << value;
   }
-  EXPECT_EQ(picture.Count(kNoValue), 1024);
+  // Smoothed letters hold a few greys.
+  EXPECT_NEAR(picture.Count(kNoValue), 1024, 30);
 }
 
 TEST_F(PngTest, DrawsTitleLabelsAndColourBarNumbers) {
@@ -79,10 +80,10 @@ TEST_F(PngTest, DrawsTitleLabelsAndColourBarNumbers) {
       .title = "", .row_labels = {""}, .column_labels = {""}, .values = {1.0f}, .min = 0.0};
   ASSERT_TRUE(WriteMatrixPng(path_, matrix).ok());
   const Picture bare(path_);
-  EXPECT_EQ(bare.Ink(0, 0, bare.width(), 36), 0);
+  EXPECT_EQ(bare.Ink(0, 0, bare.width(), 30), 0);
   matrix.title = "A title";
   ASSERT_TRUE(WriteMatrixPng(path_, matrix).ok());
-  EXPECT_GT(Picture(path_).Ink(0, 0, bare.width(), 36), 100);
+  EXPECT_GT(Picture(path_).Ink(0, 0, bare.width(), 30), 100);
   // Scripts from right to left, without spaces, combining, and what is no text at all.
   for (const char* const label : {"token", "שלום", "مرحبا", "映画", "\xff\xfe", "\x1b[31m"}) {
     matrix.row_labels = {label};
@@ -156,7 +157,7 @@ TEST_F(PngTest, DrawsWhatTopKLeftOutInGrey) {
   data.weights = {0.4f, 0.4f, 0.4f, 0.4f};
   data.columns = {3, 0, 1, 2};
   ASSERT_TRUE(WriteHeadPng(path_, data, 0, 0).ok());
-  EXPECT_EQ(Picture(path_).Count(kNoValue), 12 * 1024);
+  EXPECT_NEAR(Picture(path_).Count(kNoValue), 12 * 1024, 60);
 }
 
 TEST_F(PngTest, DrawsOneNumberARow) {
