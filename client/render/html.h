@@ -31,7 +31,8 @@ struct AttentionPage {
 
 // Weights are in the page as float32, so that it shows exactly the numbers of `weights`, as long as
 // they take no more than kMaxExactPageBytes; beyond, each is rounded to 1/255 of its row's largest,
-// and the page says so. Rollout and entropy are always exact.
+// and the page says so (what top_k left out
+// then counts as 0). Rollout and entropy are always exact.
 inline constexpr size_t kMaxExactPageBytes = 32 << 20;
 // Most weights of a page.
 inline constexpr size_t kMaxPageWeights = 64 << 20;
