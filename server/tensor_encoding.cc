@@ -22,7 +22,7 @@ constexpr double kLevels = 255;
 // What the largest weight may lie above its 255 levels by rounding alone.
 constexpr double kRestOfNothing = 1e-6;
 // What a row's sum may move by, with room for the client's float arithmetic.
-constexpr double kSumTolerance = 0.9e-3;
+constexpr double kSumTolerance = 0.98e-3;
 
 void AppendHalfRow(absl::Span<const float> row, std::string& data) {
   const size_t start = data.size();
