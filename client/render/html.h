@@ -17,7 +17,8 @@ struct AttentionPage {
   // are empty.
   std::string text;
   std::string text_pair;
-  // Unreduced or MEAN_HEADS, with or without top_k: weights left out by it are shown as such.
+  // Unreduced or MEAN_HEADS, with or without top_k: weights left out by it are shown as such (rounded
+  // pages, below, excepted).
   const AttentionData* weights = nullptr;
   // ROLLOUT of the same rows and columns; nullptr: the page does not offer it.
   const AttentionData* rollout = nullptr;
@@ -30,8 +31,8 @@ struct AttentionPage {
 };
 
 // Weights are in the page as float32, so that it shows exactly the numbers of `weights`, as long as
-// they take no more than kMaxExactPageBytes; beyond, each is rounded to 1/255 of its row's largest,
-// and the page says so. Rollout and entropy are always exact.
+// they take no more than kMaxExactPageBytes; beyond, each is rounded to 1/255 of its row's largest
+// (what top_k left out to 0), and the page says so. Rollout and entropy are always exact.
 inline constexpr size_t kMaxExactPageBytes = 32 << 20;
 // Most weights of a page.
 inline constexpr size_t kMaxPageWeights = 64 << 20;

@@ -35,6 +35,7 @@ absl::Status WriteFile(const std::string& path, absl::string_view content) {
     const int failed = WriteAll(path, content);
     return failed == 0 ? absl::OkStatus() : WriteError(path, failed);
   }
+  error.clear();  // status() has one for a file that is not there yet
   // A link stays one: what it leads to is replaced.
   const std::filesystem::path real = std::filesystem::exists(there)
                                          ? std::filesystem::canonical(path, error)

@@ -67,5 +67,7 @@ function inkOn(rgb) {
 function show(value) { return Number.isFinite(value) ? value.toFixed(4) : "not sent"; }
 
 const pieceOf = (token) => meta.tokens[token].piece;
-const rowPiece = (row) => pieceOf(meta.rows[row]);
-const columnPiece = (column) => pieceOf(meta.columns[column]);
+// Isolated, so that a token of a right-to-left script does not reorder the sentence around it.
+const quoted = (token) => "“\u2068" + pieceOf(token) + "\u2069”";
+const rowPiece = (row) => quoted(meta.rows[row]);
+const columnPiece = (column) => quoted(meta.columns[column]);

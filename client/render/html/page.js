@@ -211,7 +211,7 @@ function buildText() {
 
 byId("answer").textContent = meta.labels.map((l) => l.label + " " + show(l.score)).join(", ");
 byId("precision").textContent = meta.encoding === "float32"
-    ? "The weights are exactly those of the model " + meta.model + ", version " + meta.version + "."
+    ? "The weights are exactly as the server sent them. Model " + meta.model + ", version " + meta.version + "."
     : "The weights are rounded to 1/255 of the largest of their row, because there are so many.";
 buildControls();
 buildModel();

@@ -145,16 +145,16 @@ function drawReadout() {
       : state.column === null ? NaN : values[state.row * C + state.column];
   Object.assign(readout.dataset, {kind: state.kind, layer: meta.layers[state.layer], head: meta.heads[state.head],
       from: meta.rows[state.row], to: state.column === null ? "" : meta.columns[state.column], value});
-  let said = "“" + rowPiece(state.row) + "”";
+  let said = rowPiece(state.row);
   if (state.kind === "entropy") {
     said += " has an entropy of " + show(value) + " nats";
   } else if (state.column !== null) {
-    said += " attends to “" + columnPiece(state.column) + "” with " + show(value);
+    said += " attends to " + columnPiece(state.column) + " with " + show(value);
   } else {
     const order = [...meta.columns.keys()].filter((c) => values[state.row * C + c] > 0)
         .sort((a, b) => values[state.row * C + b] - values[state.row * C + a]);
     said += " attends most to " + order.slice(0, 3)
-        .map((c) => "“" + columnPiece(c) + "” " + show(values[state.row * C + c])).join(", ");
+        .map((c) => columnPiece(c) + " " + show(values[state.row * C + c])).join(", ");
   }
   readout.textContent = said + " (" + place() + ")";
   byId("view-title").textContent = place()[0].toUpperCase() + place().slice(1);
@@ -163,7 +163,7 @@ function drawReadout() {
 function drawNumbers() {
   const table = byId("numbers"), values = matrix(), isEntropy = state.kind === "entropy";
   table.caption.textContent = isEntropy ? "Entropy of each token's attention, " + place()
-      : "Attention of token " + meta.rows[state.row] + " “" + rowPiece(state.row) + "”, " + place();
+      : "Attention of token " + meta.rows[state.row] + " " + rowPiece(state.row) + ", " + place();
   const cell = (tag, text, scope) => {
     const made = document.createElement(tag);
     made.textContent = text;

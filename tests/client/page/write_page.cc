@@ -31,12 +31,10 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string> pieces;
   for (const auto& token : weights.header.tokens()) pieces.push_back(token.piece());
-  std::ofstream(argv[2]) << nlohmann::json{{"tokens", pieces},
-                                           {"shape", {3, 4, pieces.size(), pieces.size()}},
-                                           {"raw", weights.weights},
-                                           {"rollout", rollout.weights},
-                                           {"entropy", entropy.weights},
-                                           {"importance", page.importance},
-                                           {"text", page.text}};
+  std::ofstream(argv[2]) << nlohmann::json{
+      {"tokens", pieces},           {"shape", {3, 4, pieces.size(), pieces.size()}},
+      {"raw", weights.weights},     {"rollout", rollout.weights},
+      {"entropy", entropy.weights}, {"importance", page.importance},
+      {"text", page.text}};
   return 0;
 }
