@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "model/api/error.h"
-#include "model/attention/collector.h"
+#include "model/attention_collector.h"
 #include "model/catch_exceptions.h"
 #include "model/encoder/encoder.h"
 #include "model/encoder/text_cnn.h"

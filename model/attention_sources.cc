@@ -1,4 +1,4 @@
-#include "model/attention/sources.h"
+#include "model/attention_sources.h"
 
 #include <ATen/ops/tensor.h>
 #include <c10/core/InferenceMode.h>

@@ -1,9 +1,9 @@
-#include "model/attention/collector.h"
+#include "model/attention_collector.h"
 
 #include <numeric>
 #include <utility>
 
-#include "model/attention/sources.h"
+#include "model/attention_sources.h"
 #include "model/encoder/check_batch.h"
 
 namespace heed {
