@@ -12,11 +12,19 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 RUNTIME_PACKAGES=(ca-certificates fonts-dejavu-core libgrpc++1.51 libpangocairo-1.0-0 libprotobuf32
+<<<<<<< HEAD
   libprometheus-cpp-core1.0 libprometheus-cpp-pull1.0 libspdlog1.10 libxxhash0 libzip4)
 BUILD_PACKAGES=(build-essential ca-certificates ccache cmake fonts-dejavu-core git libabsl-dev
   libcli11-dev libgmock-dev libgrpc++-dev libgtest-dev libpango1.0-dev libprotobuf-dev libspdlog-dev
   libxxhash-dev libzip-dev ninja-build nlohmann-json3-dev pkg-config prometheus-cpp-dev
   protobuf-compiler protobuf-compiler-grpc python3 python3-pip unzip)
+=======
+  libprometheus-cpp-core1.0 libprometheus-cpp-pull1.0 libspdlog1.10 libxxhash0)
+BUILD_PACKAGES=(build-essential ca-certificates ccache cmake fonts-dejavu-core git libabsl-dev
+  libcli11-dev libgmock-dev libgrpc++-dev libgtest-dev libpango1.0-dev libprotobuf-dev libspdlog-dev
+  libxxhash-dev ninja-build nlohmann-json3-dev pkg-config prometheus-cpp-dev protobuf-compiler
+  protobuf-compiler-grpc python3 python3-pip unzip)
+>>>>>>> client-render
 TEST_PACKAGES=(chromium curl)
 GRPCURL_VERSION=v1.8.9
 
