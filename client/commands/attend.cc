@@ -16,7 +16,8 @@ constexpr size_t kBarColumns = 30;
 // "██████▌    1.2 MB of 3.4 MB" on one line of a terminal until all has come.
 class ProgressBar {
  public:
-  explicit ProgressBar(const Io& io) : io_(io) {}
+  // What has come within one interval needs no bar.
+  explicit ProgressBar(const Io& io) : io_(io), last_(io.now()) {}
   ~ProgressBar() { Clear(); }
 
   void Update(uint64_t received, uint64_t total) {
@@ -40,7 +41,7 @@ class ProgressBar {
 
  private:
   const Io& io_;
-  absl::Time last_ = absl::InfinitePast();
+  absl::Time last_;
   bool drawn_ = false;
 };
 

@@ -1,6 +1,9 @@
 #include "client/commands/probe.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/commands/exit_code.h"
 #include "client/render/attention_json.h"
 #include "client/render/png.h"
@@ -130,6 +133,11 @@ int RunProbeSimilarity(const v1::GetPositionSimilarityRequest& request, const Pr
   }
   matrix.column_labels = NumberLabels("", count);
   matrix.values = similarity->values;
+  const float brightest = BrightestSimilarity(matrix.values, count);
+  if (brightest < *std::max_element(matrix.values.begin(), matrix.values.end())) {
+    matrix.max = static_cast<double>(brightest);
+    absl::StrAppend(&matrix.title, absl::StrFormat(" (brightest: %.3g or more)", brightest));
+  }
   return DrawOrPrint(matrix, text, output, io);
 }
 

@@ -55,18 +55,6 @@ size_t Room(const Style& style) {
   return style.columns > 2 * kRowLabelColumns ? style.columns - kRowLabelColumns : 0;
 }
 
-// The value of the brightest shade for a [count, count] matrix. A position of a learned encoding is
-// so much more like itself than like others that on its own scale the rest would be one shade.
-float HighestShown(const std::vector<float>& values, size_t count) {
-  constexpr float kFarAbove = 4.0f;
-  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
-  float others = *lowest;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i / count != i % count) others = std::max(others, values[i]);
-  }
-  return *highest - *lowest > kFarAbove * (others - *lowest) ? others : *highest;
-}
-
 // Mean of one matrix over all pairs that far apart.
 double MeanAtDistance(const SimilarityMatrices& similarity, size_t matrix, size_t distance) {
   const size_t count = similarity.position_count;
@@ -208,6 +196,16 @@ absl::StatusOr<SimilarityMatrices> ReadSimilarity(
                             *std::move(values)};
 }
 
+float BrightestSimilarity(const std::vector<float>& values, size_t count) {
+  constexpr float kFarAbove = 4.0f;
+  const auto [lowest, highest] = std::minmax_element(values.begin(), values.end());
+  float others = *lowest;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i / count % count != i % count) others = std::max(others, values[i]);
+  }
+  return *highest - *lowest > kFarAbove * (others - *lowest) ? others : *highest;
+}
+
 std::string RenderSimilarity(const std::string& encoding, const SimilarityMatrices& similarity,
                              const Style& style) {
   const size_t count = similarity.position_count;
@@ -219,7 +217,7 @@ std::string RenderSimilarity(const std::string& encoding, const SimilarityMatric
   map.values.assign(similarity.values.begin(),
                     similarity.values.begin() + static_cast<ptrdiff_t>(count * count));
   map.lowest = *std::min_element(map.values.begin(), map.values.end());
-  map.highest = HighestShown(map.values, count);
+  map.highest = BrightestSimilarity(map.values, count);
   map.columns = FitColumns(std::vector<float>(count, 0.0f), Room(style));
   map.rows = map.columns;
   std::string title = absl::StrCat("Similarity of positions under ", Escape(encoding));

@@ -1,6 +1,7 @@
 // What `heed probe` shows: tables of how a prediction depends on order, positions and tokens.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct SimilarityMatrices {
 // INTERNAL where the tensor is no such thing.
 absl::StatusOr<SimilarityMatrices> ReadSimilarity(
     const v1::GetPositionSimilarityResponse& response);
+
+// The value of the brightest shade for matrices of `count` columns. A position of a learned
+// encoding is so much more like itself than like others that on its own scale the rest would be one
+// shade.
+float BrightestSimilarity(const std::vector<float>& values, size_t count);
 
 // The first matrix as a heatmap, and of every matrix the mean by distance.
 std::string RenderSimilarity(const std::string& encoding, const SimilarityMatrices& similarity,

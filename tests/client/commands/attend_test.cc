@@ -158,6 +158,9 @@ TEST_F(AttendTest, TheProgressBarIsForTerminalsOnly) {
   EXPECT_THAT(err_.str(), IsEmpty());
   io_.err_is_terminal = true;
   EXPECT_EQ(Run({"attend", "one", "--json"}), 0);
+  EXPECT_THAT(err_.str(), IsEmpty()) << "what comes at once needs no bar";
+  io_.now = [this] { return now_ += absl::Seconds(1); };
+  EXPECT_EQ(Run({"attend", "one", "--json"}), 0);
   EXPECT_THAT(err_.str(), HasSubstr(" of 216 B"));
   EXPECT_EQ(err_.str().substr(err_.str().size() - 4), "\r\x1b[K");
 }
