@@ -195,6 +195,7 @@ class RawServer : public grpc::CallbackGenericService {
       message.mutable_tile()->mutable_weights()->mutable_data()->resize(bytes);
       left_ -= bytes;
       bool own = false;
+      buffer_.Clear();
       grpc::SerializationTraits<v1::GetAttentionResponse>::Serialize(message, &buffer_, &own);
       StartWrite(&buffer_);
     }
