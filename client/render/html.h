@@ -17,8 +17,8 @@ struct AttentionPage {
   // are empty.
   std::string text;
   std::string text_pair;
-  // Unreduced or MEAN_HEADS, with or without top_k: weights left out by it are shown as such (rounded
-  // pages, below, excepted).
+  // Unreduced or MEAN_HEADS, with or without top_k: weights left out by it are shown as such
+  // (rounded pages, below, excepted).
   const AttentionData* weights = nullptr;
   // ROLLOUT of the same rows and columns; nullptr: the page does not offer it.
   const AttentionData* rollout = nullptr;
