@@ -163,6 +163,8 @@ absl::Status AttentionDecoder::AddHeader(const v1::AttentionHeader& header) {
   }
   const size_t rows = layers * heads * data_.dimension(2);
   row_came_.assign(rows, false);
+  is_key_.assign(static_cast<size_t>(header.tokens_size()), false);
+  for (const uint32_t token : header.key_columns()) is_key_[token] = true;
   data_.weights.assign(rows * data_.dimension(3), 0.0f);
   if (data_.top_k > 0) data_.columns.assign(data_.weights.size(), 0);
   return absl::OkStatus();
@@ -256,8 +258,8 @@ absl::Status AttentionDecoder::AddColumns(const v1::AttentionTile& tile, size_t 
   }
   for (size_t i = 0; i < wanted; ++i) {
     const uint32_t token = tile.columns(static_cast<int>(i));
-    if (token >= static_cast<uint32_t>(data_.header.tokens_size())) {
-      return BadAnswer(absl::StrCat("token ", token, " of ", data_.header.tokens_size()));
+    if (token >= is_key_.size() || !is_key_[token]) {
+      return BadAnswer(absl::StrCat("a weight for token ", token, ", which is no key column"));
     }
     data_.columns[offset + i] = token;
   }

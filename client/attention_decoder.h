@@ -55,6 +55,7 @@ class AttentionDecoder {
   Places layer_places_;
   Places head_places_;
   std::vector<bool> row_came_;  // [layers, heads, rows]
+  std::vector<bool> is_key_;    // [tokens]: listed in key_columns
 };
 
 }  // namespace heed

@@ -131,7 +131,8 @@ TEST(AttentionDecoderTest, TopKNeedsItsColumns) {
   for (const uint32_t column : {0, 1, 2, 2, 1, 3}) part.mutable_tile()->add_columns(column);
   AttentionDecoder decoder = Decoder(3);
   ASSERT_TRUE(decoder.Add(Header()).ok());
-  EXPECT_THAT(std::string(decoder.Add(part).message()), HasSubstr("token 3 of 3"));
+  EXPECT_THAT(std::string(decoder.Add(part).message()),
+              HasSubstr("token 3, which is no key column"));
   AttentionDecoder without = Decoder(3);
   ASSERT_TRUE(without.Add(Header()).ok());
   EXPECT_THAT(std::string(without.Add(Tile(0, 0.5f)).message()), HasSubstr("0 columns for 6"));
