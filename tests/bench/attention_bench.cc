@@ -104,6 +104,11 @@ class Bench {
       }
     }
     nlohmann::json result;
+    std::vector<double> streams;
+    for (int round = 0; round < std::min(settings_.rounds, 8); ++round) {
+      bytes["stream"] = Attend(Request(texts_.size() - 1), &streams);
+    }
+    times["stream"] = streams;
     for (const auto& [name, values] : times) {
       result[name] = {{"seconds", Median(values)}, {"bytes", bytes[name]}};
     }
@@ -130,12 +135,17 @@ class Bench {
     return response.ByteSizeLong();
   }
 
-  uint64_t Attend(const v1::GetAttentionRequest& request) {
+  // streams: gets the seconds from the first message to the last.
+  uint64_t Attend(const v1::GetAttentionRequest& request, std::vector<double>* streams = nullptr) {
     grpc::ClientContext context;
     const auto reader = attention_->GetAttention(&context, request);
     v1::GetAttentionResponse response;
     uint64_t bytes = 0;
-    while (reader->Read(&response)) bytes += response.tile().weights().data().size();
+    bool more = reader->Read(&response);
+    const double seconds = Seconds([&] {
+      while (more && reader->Read(&response)) bytes += response.tile().weights().data().size();
+    });
+    if (streams != nullptr) streams->push_back(seconds);
     const grpc::Status status = reader->Finish();
     if (!status.ok()) Fail(status.error_message());
     return bytes;
@@ -234,7 +244,7 @@ int Main(int argc, char** argv) {
   CLI::App app("Times calls for attention; see attention_bench.py", "heed-bench-attention");
   app.add_option("--server", settings.server, "HOST:PORT; none: the raw stream only");
   app.add_option("--model", settings.model, "Name of the model");
-  app.add_option("--text-file", settings.text_file, "A text a line");
+  app.add_option("--text-file", settings.text_file, "A text a line; the last is streamed whole");
   app.add_option("--rounds", settings.rounds, "Calls of each kind");
   app.add_option("--parallel", settings.parallel, "Calls at once where many are");
   app.add_option("--raw-bytes", settings.raw_bytes, "Size of the raw stream");
