@@ -110,6 +110,11 @@ absl::Status PlanTiles(size_t max_bytes, AttentionPlan& plan) {
   if (plan.top_k > 0) row_bytes += columns * kColumnBytes;
   if (plan.type == v1::TENSOR_TYPE_UINT8) row_bytes += sizeof(float);
   plan.tile_rows = (kMaxTileBytes - kTileOverhead) / row_bytes;
+  if (plan.tile_rows > 0) {
+    // Tiles of one size: a last one of a single row would cost as much as the others.
+    const size_t tiles = (plan.rows.size() + plan.tile_rows - 1) / plan.tile_rows;
+    plan.tile_rows = (plan.rows.size() + tiles - 1) / tiles;
+  }
   if (plan.tile_rows == 0) return TooLarge("one row", row_bytes, kMaxTileBytes - kTileOverhead);
   return absl::OkStatus();
 }

@@ -34,6 +34,8 @@ void EnableHealthAndReflection() {
 void SetChannelArguments(const RequestLimits& limits, grpc::ServerBuilder& builder) {
   constexpr size_t kMost = std::numeric_limits<int>::max();
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min(kMost, 2 * limits.max_message_bytes)));
+  // Of each stream, for messages that may leave together with the next.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_WRITE_BUFFER_SIZE, 512 << 10);
   // Two servers on one port would share its connections silently.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

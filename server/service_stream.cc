@@ -64,12 +64,31 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
       absl::MutexLock lock(&mutex_);
       next = Decide();
     }
-    if (next.produce) context_.pool->Submit([self = shared_from_this()] { self->Produce(); });
-    if (next.write) Write(*std::move(next.write));
-    if (next.finish) Finish(*next.finish);
+    if (Begin(std::move(next))) Submit();
   }
 
+  // Returns whether a message is to be produced, which is left to the caller.
+  bool Begin(Next next) {
+    if (next.write) Write(*std::move(next.write));
+    if (next.finish) Finish(*next.finish);
+    return next.produce;
+  }
+
+  void Submit() {
+    context_.pool->Submit([self = shared_from_this()] { self->Produce(); });
+  }
+
+  // Goes on here as long as the reader keeps up: a change of threads costs more than a small
+  // message. Others get their turn all the same.
   void Produce() {
+    constexpr int kMessagesATurn = 16;
+    for (int i = 0; i < kMessagesATurn; ++i) {
+      if (!Begin(ProduceOne())) return;
+    }
+    Submit();
+  }
+
+  Next ProduceOne() {
     bool wanted = false;
     {
       absl::MutexLock lock(&mutex_);
@@ -77,16 +96,14 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     }
     absl::StatusOr<std::optional<grpc::ByteBuffer>> message;
     if (wanted) message = options_.produce();
-    {
-      absl::MutexLock lock(&mutex_);
-      producing_ = false;
-      if (wanted && !message.ok() && status_.ok()) status_ = message.status();
-      if (wanted && message.ok()) {
-        ready_ = *std::move(message);
-        exhausted_ = !ready_.has_value();
-      }
+    absl::MutexLock lock(&mutex_);
+    producing_ = false;
+    if (wanted && !message.ok() && status_.ok()) status_ = message.status();
+    if (wanted && message.ok()) {
+      ready_ = *std::move(message);
+      exhausted_ = !ready_.has_value();
     }
-    Step();
+    return Decide();
   }
 
   void Write(grpc::ByteBuffer message) {

@@ -50,6 +50,9 @@ class UnaryReactor : public grpc::ServerUnaryReactor {
   ByteBuffer* const response_;
 };
 
+// Well below what SetChannelArguments lets a stream queue.
+constexpr size_t kSmallMessage = size_t{256} << 10;
+
 // The same for a stream of replies.
 class StreamReactor : public grpc::ServerWriteReactor<ByteBuffer> {
  public:
@@ -58,7 +61,12 @@ class StreamReactor : public grpc::ServerWriteReactor<ByteBuffer> {
   void Send(ByteBuffer message, std::function<void(bool)> written) {
     message_ = std::move(message);
     written_ = std::move(written);
-    StartWrite(&message_);
+    // Small messages leave together, as soon as they fill a buffer or the stream ends; but a reader
+    // gets the first at once.
+    grpc::WriteOptions options;
+    if (sent_any_ && message_.Length() < kSmallMessage) options.set_buffer_hint();
+    sent_any_ = true;
+    StartWrite(&message_, options);
   }
 
   // After this the reactor may be gone.
@@ -75,6 +83,7 @@ class StreamReactor : public grpc::ServerWriteReactor<ByteBuffer> {
 
  private:
   const std::shared_ptr<CancelToken> cancel_;
+  bool sent_any_ = false;
   ByteBuffer message_;
   std::function<void(bool)> written_;
 };

@@ -2,8 +2,9 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/mean.h>
-#include <ATen/ops/special_entr.h>
 #include <ATen/ops/tensor.h>
+
+#include <limits>
 
 #include "model/attention/tile_scores.h"
 
@@ -34,7 +35,10 @@ void PutRows(AttentionForm form, const PatternTile& tile, const at::Tensor& weig
   at::Tensor target = map.narrow(1, tile.row_begin - first_row, tile.row_count());
   const TileKeys keys(tile);
   if (form == AttentionForm::kEntropy) {
-    target.copy_(at::special_entr(weights).sum(-1, true));
+    // The smallest normal number stands for 0: what it is multiplied with is 0. The logarithm of a
+    // whole tensor is vectorised, where special_entr is not.
+    const at::Tensor logs = weights.clamp_min(std::numeric_limits<float>::min()).log_();
+    target.copy_(logs.mul_(weights).sum(-1, true).neg_());
     return;
   }
   if (form == AttentionForm::kMeanDistance) {

@@ -73,9 +73,10 @@ at::Tensor LazyLayer::Read(AttentionForm form, const std::vector<int64_t>& heads
     all = true;
   }
   const auto wanted = static_cast<int64_t>(heads.size());
-  at::Tensor map = at::full(
-      {FormHeads(form, wanted), row_end - row_begin, FormWidth(form, text.shape.length)},
-      scores ? -std::numeric_limits<float>::infinity() : 0.0F, at::TensorOptions(at::kFloat));
+  const std::vector<int64_t> map_sizes = {FormHeads(form, wanted), row_end - row_begin,
+                                          FormWidth(form, text.shape.length)};
+  const float nothing = scores ? -std::numeric_limits<float>::infinity() : 0.0F;
+  at::Tensor map;
   const int64_t computed_heads = text.query.size(1);
   settings_.pattern->ForEachTile(
       text.shape, kMaxScores / computed_heads, [&](const PatternTile& given) {
@@ -87,7 +88,13 @@ at::Tensor LazyLayer::Read(AttentionForm form, const std::vector<int64_t>& heads
         at::Tensor values = TileScores(settings_, text, part, tile);
         if (!scores) values = TileWeights(tile, values);
         values = values[0];
-        PutRows(form, part, all ? values : values.index_select(0, chosen), row_begin, map);
+        if (!all) values = values.index_select(0, chosen);
+        if (form == AttentionForm::kWeights && part.keys.empty() && values.sizes() == map_sizes) {
+          map = values;  // the tile is all that was asked for
+          return;
+        }
+        if (!map.defined()) map = at::full(map_sizes, nothing, at::TensorOptions(at::kFloat));
+        PutRows(form, part, values, row_begin, map);
       });
   return map;
 }

@@ -24,8 +24,9 @@ AttentionRecorder::AttentionRecorder(const std::vector<AttentionRequest>& reques
     : batch_(batch), head_count_(head_count) {
   for (const AttentionRequest& request : requests) {
     const int64_t keys = batch.length(request.text);
-    Slot slot{Spelled(request, head_count, keys), {}, {}};
+    Slot slot{Spelled(request, head_count, keys), {}, false, {}};
     slot.heads = slot.request.heads;
+    slot.all_heads = slot.heads == Spelled({}, head_count, keys).heads;
     slot.map = at::zeros({FormHeads(request.form, static_cast<int64_t>(slot.heads.size())),
                           slot.request.row_end - request.row_begin, FormWidth(request.form, keys)},
                          at::TensorOptions(at::kFloat));
@@ -56,7 +57,7 @@ void AttentionRecorder::Record(int64_t layer, int64_t first_text, const PatternT
     }
     at::Tensor rows =
         weights[request.text - first_text].narrow(1, begin - tile.row_begin, end - begin);
-    rows = rows.index_select(0, at::tensor(slot.heads, at::kLong));
+    if (!slot.all_heads) rows = rows.index_select(0, at::tensor(slot.heads, at::kLong));
     PutRows(request.form, NarrowRows(tile, begin, end), rows, request.row_begin, slot.map);
   }
 }

@@ -49,6 +49,7 @@ class AttentionRecorder {
   struct Slot {
     AttentionRequest request;
     std::vector<int64_t> heads;
+    bool all_heads = false;  // and in the model's order
     at::Tensor map;
   };
   struct Kept {
