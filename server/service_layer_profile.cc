@@ -89,7 +89,7 @@ void NextProfile(const std::shared_ptr<ProfileTask>& task) {
   const std::string field = absl::StrCat("inputs[", task->input_index, "]");
   const absl::Status opened = InField(OpenProfile(*task), field);
   if (!opened.ok()) return task->call->Fail(opened);
-  ProbeWaves waves = task->Waves();
+  ProbeWaves waves = task->Waves(field);
   waves.count = task->order_count;
   waves.wants.captures.emplace_back();
   waves.make = [task](size_t) {
