@@ -159,7 +159,11 @@ TEST_F(MaskedTest, EveryTokenHasItsTurn) {
 }
 
 TEST_F(MaskedTest, DropsWithoutAMask) {
+  TokenIds expected = Mask(0.25, 7);
+  std::erase(expected.ids, 7);
+  random_ = ProbeRandom(1);
   const TokenIds text = Mask(0.25, std::nullopt);
+  EXPECT_EQ(text.ids, expected.ids);
   ASSERT_EQ(text.size(), 32U);
   EXPECT_EQ(text.segments.size(), 32U);
   EXPECT_EQ(text.ids.front(), 1);
