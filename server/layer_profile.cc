@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "server/probe_texts.h"
+
 namespace heed {
 namespace {
 
@@ -33,8 +35,8 @@ double BetweenGroups(const std::vector<double>& sums, const std::vector<int64_t>
 
 }  // namespace
 
-LayerProfile::LayerProfile(int64_t head_count, std::vector<int64_t> places)
-    : places_(std::move(places)), heads_(static_cast<size_t>(head_count)) {
+LayerProfile::LayerProfile(int64_t head_count, absl::Span<const TokenDetail> tokens)
+    : places_(TextTokens(tokens)), heads_(static_cast<size_t>(head_count)) {
   const size_t pairs = places_.size() * places_.size();
   for (Head& head : heads_) {
     head.position_sums.resize(pairs);
@@ -45,6 +47,7 @@ LayerProfile::LayerProfile(int64_t head_count, std::vector<int64_t> places)
   if (!places_.empty()) index_of_place_.resize(static_cast<size_t>(places_.back()) + 1, -1);
   for (size_t i = 0; i < places_.size(); ++i) {
     index_of_place_[static_cast<size_t>(places_[i])] = static_cast<int64_t>(i);
+    segments_.push_back(tokens[static_cast<size_t>(places_[i])].segment);
   }
 }
 
@@ -56,25 +59,28 @@ double LayerProfile::Bytes(int64_t head_count, int64_t place_count) {
 void LayerProfile::Add(const AttentionMap& scores, absl::Span<const int64_t> order) {
   const size_t m = places_.size();
   const auto n = static_cast<size_t>(scores.key_count);
+  const size_t segment_count =
+      m == 0 ? 0 : size_t{1} + *std::max_element(segments_.begin(), segments_.end());
   std::vector<double> row(m);
+  std::vector<double> means;  // by segment
+  std::vector<double> seen;
   for (size_t h = 0; h < heads_.size(); ++h) {
     Head& head = heads_[h];
     for (size_t p = 0; p < m; ++p) {
       const float* const values = &scores.weights[(h * n + static_cast<size_t>(places_[p])) * n];
-      double mean = 0;
-      double seen = 0;
+      means.assign(segment_count, 0);
+      seen.assign(segment_count, 0);
       for (size_t q = 0; q < m; ++q) {
         row[q] = values[places_[q]];
         if (p == q || !std::isfinite(row[q])) continue;
-        mean += row[q];
-        seen += 1;
+        means[segments_[q]] += row[q];
+        seen[segments_[q]] += 1;
       }
-      if (seen < 2) continue;
-      mean /= seen;
+      for (size_t s = 0; s < segment_count; ++s) means[s] /= std::max(1.0, seen[s]);
       const int64_t a = index_of_place_[static_cast<size_t>(order[places_[p]])];
       for (size_t q = 0; q < m; ++q) {
-        if (p == q || !std::isfinite(row[q])) continue;
-        const double score = row[q] - mean;
+        if (p == q || !std::isfinite(row[q]) || seen[segments_[q]] < 2) continue;
+        const double score = row[q] - means[segments_[q]];
         const int64_t b = index_of_place_[static_cast<size_t>(order[places_[q]])];
         const size_t position = p * m + q;
         const size_t content = static_cast<size_t>(a) * m + static_cast<size_t>(b);

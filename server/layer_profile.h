@@ -1,7 +1,7 @@
 // How much of the variance of a head's attention scores positions explain, and how much content.
 //
 // Let the tokens of a text stand in random orders. The score of query position p and key position q
-// (before the softmax, less its row's mean, which the softmax does not see) is then a number that
+// (before the softmax, less its mean, see below) is then a number that
 // depends on two things: the pair of positions P = (p, q), and the pair of tokens C that stands
 // there. Over random orders P and C vary independently, so that its variance splits into
 //   Var = Var E[score | P] + Var E[score | C] + the rest (interaction),
@@ -10,6 +10,10 @@
 // between groups of a one-way layout with random effects and groups of unequal size (Searle,
 // Casella and McCulloch, 1992, "Variance Components", section 3.6), which corrects for the finite
 // number of orders. Only pairs p ≠ q of tokens of the text count, no special ones.
+//
+// The mean is that of the row p over the keys of q's segment. The softmax does not see a row's
+// mean; and no order moves a token to another segment, so that what a score has of the two segments
+// alone would hang on P as much as on C, and count twice.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +21,7 @@
 
 #include "absl/types/span.h"
 #include "model/api/attention.h"
+#include "model/api/tokenizer.h"
 
 namespace heed {
 
@@ -30,8 +35,8 @@ struct ScoreVariance {
 // Collects the scores of one text and layer over several orders.
 class LayerProfile {
  public:
-  // places: of the tokens that count, ascending.
-  LayerProfile(int64_t head_count, std::vector<int64_t> places);
+  // tokens: of the text.
+  LayerProfile(int64_t head_count, absl::Span<const TokenDetail> tokens);
 
   // Bytes that one of these holds.
   static double Bytes(int64_t head_count, int64_t place_count);
@@ -49,7 +54,8 @@ class LayerProfile {
     double squares = 0;
   };
 
-  std::vector<int64_t> places_;
+  std::vector<int64_t> places_;     // of the tokens that count, ascending
+  std::vector<uint32_t> segments_;  // of those, [m]
   std::vector<int64_t> index_of_place_;
   std::vector<Head> heads_;
   std::vector<int64_t> position_counts_;  // [m, m], the same for all heads

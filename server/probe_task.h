@@ -53,11 +53,12 @@ struct ProbeTask {
     call->finish(status, Encode(response));
   }
 
-  ProbeWaves Waves() const {
+  ProbeWaves Waves(const std::string& field) const {
     ProbeWaves waves;
     waves.context = context;
     waves.call = call;
     waves.model = model;
+    waves.field = field;
     return waves;
   }
 };

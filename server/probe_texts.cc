@@ -53,8 +53,9 @@ TokenIds Masked(const TokenIds& text, absl::Span<const TokenDetail> tokens, doub
                 std::optional<int64_t> mask, ProbeRandom& random) {
   std::vector<int64_t> places = TextTokens(tokens);
   const auto count = static_cast<double>(places.size());
-  const auto hidden =
+  auto hidden =
       static_cast<size_t>(std::clamp(std::round(fraction * count), std::min(1.0, count), count));
+  if (!mask.has_value()) hidden = std::min(hidden, text.size() - 1);
   random.Shuffle(places);
   places.resize(hidden);
   TokenIds result = text;

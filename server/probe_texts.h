@@ -42,7 +42,7 @@ std::vector<int64_t> RandomOrder(absl::Span<const TokenDetail> tokens, ProbeRand
 TokenIds Reordered(const TokenIds& text, absl::Span<const int64_t> order);
 
 // The text with that fraction of its tokens, at least one, replaced by `mask`, or without them
-// where there is no `mask`.
+// where there is no `mask`. One token is left in any case, since no model takes a text of none.
 TokenIds Masked(const TokenIds& text, absl::Span<const TokenDetail> tokens, double fraction,
                 std::optional<int64_t> mask, ProbeRandom& random);
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "server/service_call.h"
@@ -15,8 +16,11 @@ struct ProbeWaves {
   ServiceContext context;
   std::shared_ptr<Call> call;
   const ServedModel* model = nullptr;
+  std::string field;  // of the request: where the text stands
   size_t count = 0;
   TextWants wants;  // of every text
+  // Of the texts of a wave, unless one alone has more.
+  size_t max_tokens = 4096;
   // The i-th text; called in order.
   std::function<TokenIds(size_t)> make;
   // What came of it; called in order, on the pool.

@@ -81,6 +81,9 @@ class Scheduler {
   // NON_FINITE (with failed_item), or whatever the model failed with.
   virtual absl::Status Submit(Job job) = 0;
 
+  // The most tokens that a job may have.
+  virtual size_t max_job_tokens() const = 0;
+
   // From now on no text waits for company; new jobs are still accepted.
   virtual void StopWaiting() = 0;
 
@@ -104,6 +107,7 @@ class BatchScheduler : public Scheduler {
   ~BatchScheduler() override;
 
   absl::Status Submit(Job job) override;
+  size_t max_job_tokens() const override { return limits_.max_queue_tokens; }
   void StopWaiting() override;
   void Drain() override;
 

@@ -40,7 +40,8 @@ struct ServiceContext {
   const ModelRegistry* models = nullptr;
   ThreadPool* pool = nullptr;
   RequestLimits limits;
-  // What calls may keep of attention between them. Null, as `timers`: GetAttention is not served.
+  // What calls may keep of attention between them. Null, as `timers`: GetAttention is not served,
+  // nor is GetLayerProfile.
   ByteBudget* attention_memory = nullptr;
   TimerQueue* timers = nullptr;
 };

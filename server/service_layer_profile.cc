@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/v1/probe.pb.h"
+#include "server/byte_budget.h"
 #include "server/layer_profile.h"
 #include "server/probe_task.h"
 #include "server/probe_texts.h"
@@ -20,6 +21,9 @@ constexpr uint32_t kMaxProfileOrders = 256;
 constexpr uint32_t kDefaultProfileOrders = 16;
 constexpr int kMaxProfileInputs = 64;
 constexpr double kMaxProfileBytes = 256 * 1048576.0;
+// Of the queries and keys that the texts of a wave keep, unless one alone has more.
+constexpr size_t kWaveBytes = size_t{64} << 20;
+constexpr char kMemoryRetryDelay[] = "1s";
 
 struct ProfileTask : ProbeTask<v1::GetLayerProfileRequest, v1::GetLayerProfileResponse> {
   std::optional<ProbeRandom> random;
@@ -28,6 +32,15 @@ struct ProfileTask : ProbeTask<v1::GetLayerProfileRequest, v1::GetLayerProfileRe
   std::vector<LayerProfile> profiles;  // of the current input, one a layer
   std::vector<std::vector<int64_t>> orders;
   std::vector<std::vector<ScoreVariance>> sums;  // [layers][heads]
+  size_t wave_tokens = 0;                        // of the current input
+  ByteBudget::Reservation memory;                // what the current input takes
+
+  // Gives back what the task holds, then answers; the caller may ask again at once.
+  void End(const absl::Status& status) {
+    profiles.clear();
+    memory = {};
+    Answer(status);
+  }
 };
 
 void NextProfile(const std::shared_ptr<ProfileTask>& task);
@@ -53,7 +66,39 @@ void FinishProfile(ProfileTask& task) {
       profile.add_content_share(static_cast<float>(sum.content / whole));
     }
   }
-  task.Answer(absl::OkStatus());
+  task.End(absl::OkStatus());
+}
+
+absl::Status Reserve(ProfileTask& task, size_t profile_bytes) {
+  const ModelInfo& info = task.info();
+  const size_t token_bytes =
+      2 * sizeof(float) * static_cast<size_t>(info.layer_count * info.hidden_size);
+  const size_t length = task.tokens().size();
+  task.wave_tokens = std::min(ProbeWaves().max_tokens, kWaveBytes / token_bytes);
+  const size_t kept_tokens =
+      std::max(length, std::min(task.wave_tokens, task.order_count * length));
+  const size_t bytes = profile_bytes + kept_tokens * token_bytes;
+  ByteBudget& budget = *task.context.attention_memory;
+  task.memory = {};
+  if (bytes > budget.limit()) {
+    return InvalidProbe(
+        "ATTENTION_TOO_LARGE",
+        absl::StrCat("this profile takes ", bytes, " bytes of memory, the server has ",
+                     budget.limit(), " for all; shorten the text"),
+        "text", {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(budget.limit())}});
+  }
+  std::optional<ByteBudget::Reservation> memory = budget.TryReserve(bytes);
+  if (!memory) {
+    return MakeError(absl::StatusCode::kResourceExhausted, "ATTENTION_MEMORY",
+                     absl::StrCat("this profile takes ", bytes,
+                                  " bytes of memory, which other calls hold now; the server has ",
+                                  budget.limit(), " for all"),
+                     {{"byteCount", absl::StrCat(bytes)},
+                      {"limit", absl::StrCat(budget.limit())},
+                      {"retryDelay", kMemoryRetryDelay}});
+  }
+  task.memory = *std::move(memory);
+  return absl::OkStatus();
 }
 
 absl::Status OpenProfile(ProfileTask& task) {
@@ -78,8 +123,11 @@ absl::Status OpenProfile(ProfileTask& task) {
                      " tokens besides special ones; a profile of this model takes ", limit),
         "text", {{"tokenCount", absl::StrCat(places.size())}, {"limit", absl::StrCat(limit)}});
   }
+  task.profiles.clear();
+  const absl::Status reserved = Reserve(task, static_cast<size_t>(bytes));
+  if (!reserved.ok()) return reserved;
   task.profiles.assign(static_cast<size_t>(info.layer_count),
-                       LayerProfile(info.head_count, places));
+                       LayerProfile(info.head_count, task.tokens()));
   task.orders.clear();
   return absl::OkStatus();
 }
@@ -88,9 +136,10 @@ void NextProfile(const std::shared_ptr<ProfileTask>& task) {
   if (task->input_index == task->request.inputs_size()) return FinishProfile(*task);
   const std::string field = absl::StrCat("inputs[", task->input_index, "]");
   const absl::Status opened = InField(OpenProfile(*task), field);
-  if (!opened.ok()) return task->call->Fail(opened);
-  ProbeWaves waves = task->Waves();
+  if (!opened.ok()) return task->End(opened);
+  ProbeWaves waves = task->Waves(field);
   waves.count = task->order_count;
+  waves.max_tokens = task->wave_tokens;
   waves.wants.captures.emplace_back();
   waves.make = [task](size_t) {
     task->orders.push_back(RandomOrder(task->tokens(), *task->random));
@@ -102,7 +151,7 @@ void NextProfile(const std::shared_ptr<ProfileTask>& task) {
     return status;
   };
   waves.done = [task](const absl::Status& status) {
-    if (!status.ok()) return task->call->Fail(status);
+    if (!status.ok()) return task->End(status);
     for (size_t layer = 0; layer < task->profiles.size(); ++layer) {
       const std::vector<ScoreVariance> heads = task->profiles[layer].Variances();
       for (size_t head = 0; head < heads.size(); ++head) {
@@ -145,6 +194,7 @@ void GetLayerProfile(const std::shared_ptr<ProfileTask>& task) {
 }  // namespace
 
 void AddLayerProfileHandlers(const ServiceContext& context, HandlerMap& handlers) {
+  if (context.attention_memory == nullptr) return;
   handlers["/heed.v1.ProbeService/GetLayerProfile"] = MakeHandler(context, GetLayerProfile);
 }
 

@@ -46,6 +46,9 @@ template <typename Task>
 void WithTokens(const std::shared_ptr<Task>& task, void (*start)(const std::shared_ptr<Task>&)) {
   const v1::TextInput& input = task->request.input();
   absl::Status status = NeedTextLabels(task->info());
+  if (status.ok() && !task->request.has_input()) {
+    status = InvalidProbe("EMPTY_INPUTS", "input is missing; give a text", "input");
+  }
   if (status.ok()) {
     status = InField(CheckInput(input, task->context.limits, task->info()), "input");
   }
@@ -93,7 +96,7 @@ absl::Status TakePermutation(PermutationTask& task, size_t i, ItemResult& item) 
 void StartPermutation(const std::shared_ptr<PermutationTask>& task) {
   const uint32_t count = task->request.permutation_count();
   task->random.emplace(task->request.seed());
-  ProbeWaves waves = task->Waves();
+  ProbeWaves waves = task->Waves("input");
   waves.count = size_t{1} + count;
   waves.wants.last_hidden_state = task->info().has_attention;
   waves.make = [task](size_t i) {
@@ -146,7 +149,7 @@ void StartMasking(const std::shared_ptr<MaskingTask>& task) {
   for (const float fraction : request.fractions()) {
     task->response.add_results()->set_fraction(fraction);
   }
-  ProbeWaves waves = task->Waves();
+  ProbeWaves waves = task->Waves("input");
   waves.count = size_t{1} + static_cast<size_t>(request.fractions_size()) * repeats;
   waves.make = [task, repeats](size_t i) {
     if (i == 0) return task->input.item.input;
@@ -227,7 +230,11 @@ void AnswerSimilarity(SimilarityTask& task, int64_t layer) {
   const v1::GetPositionSimilarityRequest& request = task.request;
   const auto similarity = task.model->model.runner->SimilarityOfPositions(
       request.position_count(), layer, request.encoding());
-  if (!similarity.ok()) return task.call->Fail(similarity.status());
+  if (!similarity.ok()) {
+    const absl::Status& status = similarity.status();
+    const bool named = absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status);
+    return task.call->Fail(named ? InField(status, "encoding") : status);
+  }
   const absl::Status size =
       CheckSimilarityBytes(similarity->matrix_count, similarity->position_count);
   if (!size.ok()) return task.call->Fail(size);

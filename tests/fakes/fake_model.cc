@@ -154,6 +154,26 @@ absl::StatusOr<RunOutput> FakeRunner::Run(const RaggedBatch& batch, const Wants&
   return output;
 }
 
+absl::StatusOr<PositionSimilarity> FakeRunner::SimilarityOfPositions(
+    int64_t position_count, int64_t layer, const std::string& encoding) const {
+  if (!encoding.empty() && encoding != "learned" && encoding != "bias") {
+    return MakeError(absl::StatusCode::kInvalidArgument, "UNKNOWN_ENCODING", "no such encoding",
+                     {{"encoding", encoding}});
+  }
+  PositionSimilarity similarity;
+  similarity.encoding = encoding.empty() ? "learned" : encoding;
+  similarity.matrix_count = encoding == "bias" ? info_.head_count : 1;
+  similarity.position_count = position_count;
+  for (int64_t head = 0; head < similarity.matrix_count; ++head) {
+    for (int64_t i = 0; i < position_count; ++i) {
+      for (int64_t j = 0; j < position_count; ++j) {
+        similarity.values.push_back(static_cast<double>(100 * head + 10 * layer + i - j));
+      }
+    }
+  }
+  return similarity;
+}
+
 void FakeRunner::SetBehaviour(Behaviour behaviour) {
   absl::MutexLock lock(&mutex_);
   behaviour_ = std::move(behaviour);

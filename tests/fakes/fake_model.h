@@ -38,6 +38,8 @@ class FakeTokenizer : public Tokenizer {
 // its id as logit and a score of 3/4, where the others have 0 and 1/8.
 // Attention and importance: fake_attention.h. Column d of the last hidden state of a token: its id
 // + d + a quarter of its position, if it has one.
+// Two encodings: "learned" makes positions i and j alike by 10 layer + i - j, "bias", with a matrix
+// a head, by 100 head + 10 layer + i - j.
 class FakeRunner : public Runner {
  public:
   // Replaces the computation; may throw.
@@ -47,6 +49,8 @@ class FakeRunner : public Runner {
 
   const ModelInfo& info() const override { return info_; }
   absl::StatusOr<RunOutput> Run(const RaggedBatch& batch, const Wants& wants) const override;
+  absl::StatusOr<PositionSimilarity> SimilarityOfPositions(
+      int64_t position_count, int64_t layer, const std::string& encoding) const override;
 
   // What the model computes when nothing replaces it.
   static RunOutput Compute(const RaggedBatch& batch);

@@ -55,5 +55,18 @@ TEST(FakeRunnerTest, LabelsTokensByTheirIds) {
             std::vector<float>({0.125f, 0.75f, 0.125f, 0.75f, 0.125f, 0.125f}));
 }
 
+TEST(FakeRunnerTest, SimilarityFollowsFromThePlaces) {
+  const FakeRunner runner;
+  const auto learned = runner.SimilarityOfPositions(2, 1, "");
+  ASSERT_TRUE(learned.ok());
+  EXPECT_EQ(learned->encoding, "learned");
+  EXPECT_EQ(learned->values, std::vector<double>({10, 9, 11, 10}));
+  const auto bias = runner.SimilarityOfPositions(1, 0, "bias");
+  ASSERT_TRUE(bias.ok());
+  EXPECT_EQ(bias->matrix_count, 4);
+  EXPECT_EQ(bias->values, std::vector<double>({0, 100, 200, 300}));
+  EXPECT_FALSE(runner.SimilarityOfPositions(1, 0, "rope").ok());
+}
+
 }  // namespace
 }  // namespace heed

@@ -29,8 +29,8 @@ class NativeFolder {
 
   explicit NativeFolder(nlohmann::json fields)
       : config(std::move(fields)),
-        path_(testing::TempDir() + "native_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name()) {
+        path_(::testing::TempDir() + "native_" +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
     std::filesystem::copy("tests/golden/bert/tokenizer.json", path_ + "/tokenizer.json");
@@ -77,17 +77,24 @@ class NativeFolder {
     AddRandom(name + ".bias", {out}, 0.3F);
   }
 
-  // Writes the folder and loads it.
-  absl::StatusOr<LoadedModel> Load(const LoadOptions& options = {}) const {
+  const std::string& path() const { return path_; }
+
+  // Writes the folder.
+  absl::Status Write() const {
     std::map<std::string, TensorView> views;
     for (const auto& [name, tensor] : tensors) {
       views[name] = {DType::kF32, tensor.shape,
                      absl::MakeConstSpan(reinterpret_cast<const std::byte*>(tensor.values.data()),
                                          tensor.values.size() * sizeof(float))};
     }
-    const absl::Status written = WriteSafetensors(path_ + "/model.safetensors", views);
-    if (!written.ok()) return written;
     std::ofstream(path_ + "/config.json") << config;
+    return WriteSafetensors(path_ + "/model.safetensors", views);
+  }
+
+  // Writes the folder and loads it.
+  absl::StatusOr<LoadedModel> Load(const LoadOptions& options = {}) const {
+    const absl::Status written = Write();
+    if (!written.ok()) return written;
     return LoadModel(path_, options);
   }
 
