@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 machine to a classified sentence: installs what is missing, builds, starts
-# the server with the default model, classifies two sentences (or those given as arguments) over gRPC
-# and stops the server. Safe to run again: the second time takes seconds.
+# From a fresh Debian 12 machine to a classified sentence and an attention map: installs what is missing, builds, starts
+# the server with the default model, classifies two sentences (or those given as arguments) over gRPC,
+# draws how the model attends to the first, and stops the server. Safe to run again: the second time takes seconds.
 #
 #   deploy/quickstart.sh ["a sentence" …]
 set -euo pipefail
@@ -38,6 +38,7 @@ heed=(build/release/bin/heed --server "$address")
 
 "${heed[@]}" models
 "${heed[@]}" classify "$@"
+"${heed[@]}" attend "$1"
 
 cat >&2 <<EOF
 
@@ -45,4 +46,5 @@ To keep a server running:
   build/release/bin/heed-server --model sentiment=$model
 and, in another shell:
   build/release/bin/heed classify "your text"
+  build/release/bin/heed attend "your text"
 EOF
