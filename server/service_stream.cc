@@ -1,5 +1,6 @@
 #include "server/service_stream.h"
 
+#include <deque>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -10,6 +11,10 @@
 
 namespace heed {
 namespace {
+
+// Messages wait for the one that is sent, so that small ones do not wait for a change of threads
+// each; a large one waits alone.
+constexpr size_t kReadyBytes = size_t{512} << 10;
 
 // A state machine: whoever finishes something says so and calls Step, which starts what comes next.
 // Kept alive by what it has started.
@@ -39,19 +44,20 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     Next next;
     if (finished_) return next;
     if (!status_.ok()) {
-      ready_.reset();
+      ready_.clear();
     } else {
-      if (ready_ && !writing_) {
-        next.write = std::move(ready_);
-        ready_.reset();
+      if (!ready_.empty() && !writing_) {
+        next.write = std::move(ready_.front());
+        ready_.pop_front();
+        ready_bytes_ -= next.write->Length();
         writing_ = true;
       }
-      if (!ready_ && !producing_ && !exhausted_) {
+      if ((ready_.empty() || ready_bytes_ < kReadyBytes) && !producing_ && !exhausted_) {
         producing_ = true;
         next.produce = true;
       }
     }
-    if (!writing_ && !producing_ && !ready_) {
+    if (!writing_ && !producing_ && ready_.empty()) {
       finished_ = true;
       next.finish = status_;
     }
@@ -100,8 +106,11 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
     producing_ = false;
     if (wanted && !message.ok() && status_.ok()) status_ = message.status();
     if (wanted && message.ok()) {
-      ready_ = *std::move(message);
-      exhausted_ = !ready_.has_value();
+      exhausted_ = !message->has_value();
+      if (!exhausted_) {
+        ready_bytes_ += (*message)->Length();
+        ready_.push_back(**std::move(message));
+      }
     }
     return Decide();
   }
@@ -175,7 +184,8 @@ class MessageStream : public std::enable_shared_from_this<MessageStream> {
   MessageStreamOptions options_;
 
   absl::Mutex mutex_;
-  std::optional<grpc::ByteBuffer> ready_ ABSL_GUARDED_BY(mutex_);
+  std::deque<grpc::ByteBuffer> ready_ ABSL_GUARDED_BY(mutex_);
+  size_t ready_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool producing_ ABSL_GUARDED_BY(mutex_) = false;
   bool exhausted_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,6 +1,6 @@
 // Sends a stream of messages as its reader takes them: the next one is made while one is on its
-// way, and no earlier, so that a slow reader holds up neither a thread nor more than two messages'
-// memory.
+// way, and no earlier, so that a slow reader holds up neither a thread nor more memory than two
+// large messages or half a MiB of small ones.
 #pragma once
 
 #include <functional>

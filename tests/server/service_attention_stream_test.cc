@@ -112,7 +112,7 @@ TEST_F(ServiceAttentionStreamTest, DrainFinishesStreams) {
 
 class ServiceAttentionStallTest : public ServiceAttentionStreamTest {
  protected:
-  ServiceAttentionStallTest() { limits_.attention_stall_timeout = absl::Milliseconds(200); }
+  ServiceAttentionStallTest() { limits_.attention_stall_timeout = absl::Seconds(1); }
 };
 
 TEST_F(ServiceAttentionStallTest, StalledReaderIsEndedWithAClearStatus) {
@@ -134,7 +134,7 @@ TEST_F(ServiceAttentionStallTest, ReaderThatIsOnlySlowIsNot) {
   const Reader reader = Begin(context);
   v1::GetAttentionResponse part;
   for (int i = 0; i < 10; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
     ASSERT_TRUE(reader->Read(&part));
   }
   EXPECT_TRUE(ReadAll(*reader).status.ok());
