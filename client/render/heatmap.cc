@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/render/color_scale.h"
 #include "client/render/text.h"
 
 namespace heed::cli {
@@ -15,22 +16,6 @@ constexpr size_t kCellColumns = 2;
 // Lines of a file stay readable in an editor.
 constexpr size_t kFileRoom = 256;
 constexpr size_t kLegendCells = 8;
-
-struct Rgb {
-  double red, green, blue;
-};
-
-// Viridis, whose brightness grows evenly, also for the colour-blind and on a grey printer.
-Rgb Viridis(double level) {
-  constexpr Rgb kStops[] = {
-      {68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}};
-  const double at = level * 4.0;
-  const auto stop = std::min<size_t>(static_cast<size_t>(at), 3);
-  const double part = at - static_cast<double>(stop);
-  const Rgb &a = kStops[stop], &b = kStops[stop + 1];
-  return {a.red + part * (b.red - a.red), a.green + part * (b.green - a.green),
-          a.blue + part * (b.blue - a.blue)};
-}
 
 double Clamp(double level) { return level > 0.0 ? std::min(level, 1.0) : 0.0; }
 
@@ -123,11 +108,9 @@ std::string Shade(absl::string_view text, double level, const Style& style) {
     const auto grey = 232 + static_cast<int>(std::lround(level * 23.0));
     return absl::StrFormat("\x1b[38;5;%d;48;5;%dm%s\x1b[0m", TextOn(level), grey, text);
   }
-  const Rgb color = Viridis(level);
-  return absl::StrFormat("\x1b[38;5;%d;48;2;%d;%d;%dm%s\x1b[0m", TextOn(level),
-                         static_cast<int>(std::lround(color.red)),
-                         static_cast<int>(std::lround(color.green)),
-                         static_cast<int>(std::lround(color.blue)), text);
+  const Rgb color = ColorOf(level);
+  return absl::StrFormat("\x1b[38;5;%d;48;2;%d;%d;%dm%s\x1b[0m", TextOn(level), color.red,
+                         color.green, color.blue, text);
 }
 
 std::string Cell(double level, const Style& style) {
