@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "prometheus/gauge.h"
 
@@ -41,6 +43,12 @@ class ByteBudget {
 
   // Nothing when the limit would be passed.
   std::optional<Reservation> TryReserve(size_t bytes);
+
+  // The same as an answer to a client: `what` needs the bytes ("this attention"), `advice` says how
+  // to need less. INVALID_ARGUMENT ATTENTION_TOO_LARGE in `field` for what could never be had,
+  // RESOURCE_EXHAUSTED ATTENTION_MEMORY (metadata retryDelay) for what others hold now.
+  absl::StatusOr<Reservation> Reserve(size_t bytes, absl::string_view what,
+                                      absl::string_view advice, absl::string_view field);
 
   size_t limit() const { return limit_; }
   size_t used() const;

@@ -79,14 +79,6 @@ inline absl::Status CheckCount(const char* field, uint32_t value, uint32_t low, 
                        {"maximum", absl::StrCat(high)}});
 }
 
-// FAILED_PRECONDITION NO_ATTENTION for a model without.
-inline absl::Status NeedAttention(const ModelInfo& info) {
-  if (info.has_attention) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition, "NO_ATTENTION",
-                   absl::StrCat("a model of architecture ", info.architecture, " has no attention"),
-                   {{"architecture", info.architecture}});
-}
-
 template <typename Task>
 Handler MakeHandler(const ServiceContext& context, void (*start)(const std::shared_ptr<Task>&)) {
   return [context, start](std::shared_ptr<Call> call) {

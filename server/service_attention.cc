@@ -22,9 +22,6 @@
 namespace heed {
 namespace {
 
-// Streams end at the pace of their readers, which nobody knows.
-constexpr char kMemoryRetryDelay[] = "1s";
-
 struct AttentionTask {
   ServiceContext context;
   std::shared_ptr<Call> call;
@@ -62,27 +59,10 @@ absl::Status Prepare(AttentionTask& task) {
 }
 
 absl::Status Reserve(AttentionTask& task) {
-  const size_t bytes = task.plan.memory_bytes;
-  ByteBudget& budget = *task.context.attention_memory;
-  if (bytes > budget.limit()) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument, "ATTENTION_TOO_LARGE",
-        absl::StrCat("this attention takes ", bytes, " bytes of memory, the server has ",
-                     budget.limit(), " for all; ask for fewer layers"),
-        {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(budget.limit())}}, "layers");
-  }
-  std::optional<ByteBudget::Reservation> memory = budget.TryReserve(bytes);
-  if (!memory) {
-    return MakeError(absl::StatusCode::kResourceExhausted, "ATTENTION_MEMORY",
-                     absl::StrCat("this attention takes ", bytes,
-                                  " bytes of memory, which other calls hold now; the server has ",
-                                  budget.limit(), " for all"),
-                     {{"byteCount", absl::StrCat(bytes)},
-                      {"limit", absl::StrCat(budget.limit())},
-                      {"retryDelay", kMemoryRetryDelay}});
-  }
-  task.memory = *std::move(memory);
-  return absl::OkStatus();
+  auto memory = task.context.attention_memory->Reserve(task.plan.memory_bytes, "this attention",
+                                                       "ask for fewer layers", "layers");
+  if (memory.ok()) task.memory = *std::move(memory);
+  return memory.status();
 }
 
 v1::Classification BuildClassification(const AttentionTask& task, absl::Time start) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heed/v1/probe.pb.h"
+#include "server/attention_plan.h"
 #include "server/byte_budget.h"
 #include "server/layer_profile.h"
 #include "server/probe_task.h"
@@ -23,7 +24,6 @@ constexpr int kMaxProfileInputs = 64;
 constexpr double kMaxProfileBytes = 256 * 1048576.0;
 // Of the queries and keys that the texts of a wave keep, unless one alone has more.
 constexpr size_t kWaveBytes = size_t{64} << 20;
-constexpr char kMemoryRetryDelay[] = "1s";
 
 struct ProfileTask : ProbeTask<v1::GetLayerProfileRequest, v1::GetLayerProfileResponse> {
   std::optional<ProbeRandom> random;
@@ -78,27 +78,11 @@ absl::Status Reserve(ProfileTask& task, size_t profile_bytes) {
   const size_t kept_tokens =
       std::max(length, std::min(task.wave_tokens, task.order_count * length));
   const size_t bytes = profile_bytes + kept_tokens * token_bytes;
-  ByteBudget& budget = *task.context.attention_memory;
   task.memory = {};
-  if (bytes > budget.limit()) {
-    return InvalidProbe(
-        "ATTENTION_TOO_LARGE",
-        absl::StrCat("this profile takes ", bytes, " bytes of memory, the server has ",
-                     budget.limit(), " for all; shorten the text"),
-        "text", {{"byteCount", absl::StrCat(bytes)}, {"limit", absl::StrCat(budget.limit())}});
-  }
-  std::optional<ByteBudget::Reservation> memory = budget.TryReserve(bytes);
-  if (!memory) {
-    return MakeError(absl::StatusCode::kResourceExhausted, "ATTENTION_MEMORY",
-                     absl::StrCat("this profile takes ", bytes,
-                                  " bytes of memory, which other calls hold now; the server has ",
-                                  budget.limit(), " for all"),
-                     {{"byteCount", absl::StrCat(bytes)},
-                      {"limit", absl::StrCat(budget.limit())},
-                      {"retryDelay", kMemoryRetryDelay}});
-  }
-  task.memory = *std::move(memory);
-  return absl::OkStatus();
+  auto memory =
+      task.context.attention_memory->Reserve(bytes, "this profile", "shorten the text", "text");
+  if (memory.ok()) task.memory = *std::move(memory);
+  return memory.status();
 }
 
 absl::Status OpenProfile(ProfileTask& task) {
@@ -168,7 +152,7 @@ void NextProfile(const std::shared_ptr<ProfileTask>& task) {
 
 void GetLayerProfile(const std::shared_ptr<ProfileTask>& task) {
   absl::Status status = task->Open();
-  if (status.ok()) status = NeedAttention(task->info());
+  if (status.ok()) status = RequireAttention(task->info());
   const v1::GetLayerProfileRequest& request = task->request;
   task->order_count =
       request.permutation_count() == 0 ? kDefaultProfileOrders : request.permutation_count();

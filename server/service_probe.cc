@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heed/v1/probe.pb.h"
+#include "server/attention_plan.h"
 #include "server/convert.h"
 #include "server/probe_task.h"
 #include "server/probe_texts.h"
@@ -251,7 +252,7 @@ void AnswerSimilarity(SimilarityTask& task, int64_t layer) {
 
 void GetPositionSimilarity(const std::shared_ptr<SimilarityTask>& task) {
   absl::Status status = task->Open();
-  if (status.ok()) status = NeedAttention(task->info());
+  if (status.ok()) status = RequireAttention(task->info());
   const v1::GetPositionSimilarityRequest& request = task->request;
   if (status.ok()) {
     const uint32_t most = task->info().position_limit > 0

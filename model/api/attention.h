@@ -56,7 +56,7 @@ struct CaptureRequest {
 };
 
 // The attention of one text. Immutable; safe to call from many threads at once. Calls compute on
-// the calling thread alone, and outlive neither the runner nor its model.
+// the calling thread alone. It may outlive the runner and the batch.
 class AttentionSource {
  public:
   virtual ~AttentionSource() = default;

@@ -11,6 +11,18 @@
 
 namespace heed {
 
+// The ids of every text that ran, in order.
+inline std::vector<std::vector<int64_t>> Texts(const FakeRunner& runner) {
+  std::vector<std::vector<int64_t>> texts;
+  for (const RaggedBatch& batch : runner.batches()) {
+    for (size_t b = 0; b < batch.text_count(); ++b) {
+      texts.emplace_back(batch.ids.begin() + batch.cu_seqlens[b],
+                         batch.ids.begin() + batch.cu_seqlens[b + 1]);
+    }
+  }
+  return texts;
+}
+
 // Adds the models "long", whose texts and queue have no limit worth mentioning, and "narrow", whose
 // queue holds 20 tokens. The default model's queue holds a wave.
 class ProbeFixture : public ServiceFixture {

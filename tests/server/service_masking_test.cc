@@ -40,18 +40,6 @@ class ServiceMaskingTest : public ProbeFixture {
     registry_.Add(std::move(model));
   }
 
-  // The ids of every text that ran, the original first.
-  static std::vector<std::vector<int64_t>> Texts(const FakeRunner& runner) {
-    std::vector<std::vector<int64_t>> texts;
-    for (const RaggedBatch& batch : runner.batches()) {
-      for (size_t b = 0; b < batch.text_count(); ++b) {
-        texts.emplace_back(batch.ids.begin() + batch.cu_seqlens[b],
-                           batch.ids.begin() + batch.cu_seqlens[b + 1]);
-      }
-    }
-    return texts;
-  }
-
   std::shared_ptr<FakeRunner> unmasked_ = std::make_shared<FakeRunner>();
 };
 

@@ -25,18 +25,6 @@ RunOutput ByFirstWord(const RaggedBatch& batch) {
   return output;
 }
 
-// The tokens of every text that ran.
-std::vector<std::vector<int64_t>> Texts(const FakeRunner& runner) {
-  std::vector<std::vector<int64_t>> texts;
-  for (const RaggedBatch& batch : runner.batches()) {
-    for (size_t b = 0; b < batch.text_count(); ++b) {
-      texts.emplace_back(batch.ids.begin() + batch.cu_seqlens[b],
-                         batch.ids.begin() + batch.cu_seqlens[b + 1]);
-    }
-  }
-  return texts;
-}
-
 TEST_F(ServiceProbeTest, PermutationsAreOrdersOfTheText) {
   v1::ProbePermutationResponse response;
   ASSERT_TRUE(Ask("input { text: 'a bb ccc dddd' } permutation_count: 20", response).ok());
